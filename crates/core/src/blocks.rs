@@ -9,9 +9,12 @@ mod apply;
 pub mod command;
 pub(crate) mod decide;
 pub(crate) mod invariant;
+mod layout_error;
 mod released_list;
 pub(crate) mod state;
 pub mod view;
+
+pub use layout_error::{BlockError, LayoutError};
 
 use std::sync::Arc;
 
@@ -44,6 +47,29 @@ pub struct Child {
     pub released: Vec<ReleasedIds>,
     /// When it last handed out an id, in seconds since 1970.
     pub access_s: u32,
+}
+
+impl Child {
+    /// Start, end and cursor of a child that has not received a block.
+    pub const NO_BLOCK: (u32, u32, i64) = (1, 0, 0);
+
+    /// Whether the child ever received a block.
+    pub fn has_block(&self) -> bool {
+        self.start <= self.end
+    }
+}
+
+/// Checks a range of ids that are handed out one after the other. A face checks each range where it reads it, to report
+/// the error there.
+pub fn check_block(start: u32, end: u32, cursor: i64) -> Result<(), BlockError> {
+    if end < start {
+        return Err(BlockError::Backwards { start, end });
+    }
+    let initial = i64::from(start) - 1;
+    if cursor < initial {
+        return Err(BlockError::CursorBelow { cursor, initial });
+    }
+    Ok(())
 }
 
 /// Ids that were released together.
@@ -105,8 +131,8 @@ refusals! {
         /// The client wants this id and no other one.
         IdUnavailable { pool: Arc<str>, id: u32 }
             => "id_unavailable", WaitForRelease, "id {id} is not available in pool '{pool}'";
-        /// The definition in an edit contradicts itself or the entries. `what` says how.
-        Layout { pool: Arc<str>, what: String }
-            => "account_contradicts", Change, "the definition of pool '{pool}' contradicts itself: {what}";
+        /// The definition in an edit contradicts itself or the entries.
+        Layout { pool: Arc<str>, error: LayoutError }
+            => "account_contradicts", Change, "the definition of pool '{pool}' contradicts itself: {error}";
     }
 }

@@ -120,7 +120,8 @@ fn check_addresses(supply: &AddressSupply) -> Result<(), ConfigError> {
     );
     check_spans(all.iter().chain(&exclude).copied(), supply.kind())?;
     let order = |part: &ConfigPart| (part.span.first, std::cmp::Reverse(part.span.last));
-    all.sort_unstable_by_key(order);
+    // Stable: a subnet comes before a range with the same addresses.
+    all.sort_by_key(order);
     check_disjoint(&all)?;
     for &exclusion in &exclude {
         let after = all.partition_point(|part| part.span.first <= exclusion.span.first);

@@ -23,7 +23,7 @@ use crate::claim::Parity;
 use crate::outbox::Payload;
 use crate::pool::{PoolRange, PoolSpec, Strategy};
 use crate::span::Span;
-use crate::value::Kind;
+use crate::value::{IpVersion, Kind};
 
 /// The configuration of a request pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +58,7 @@ pub struct ExcludedIds {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AddressSupply {
-    /// Whether all of it is IPv6.
-    pub six: bool,
+    pub version: IpVersion,
     pub subnets: Vec<Subnet>,
     pub exclude: Vec<Subnet>,
     /// First and last address.
@@ -141,8 +140,8 @@ pub struct WantedPrefix {
     pub size: u8,
     /// Whether `size` is the number of bits after the prefix.
     pub invert: bool,
-    /// The prefix that starts at this address, and whether that is IPv6.
-    pub start: Option<(bool, u128)>,
+    /// The prefix that starts at this address.
+    pub start: Option<(IpVersion, u128)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,7 +240,7 @@ impl Subnet {
 
 impl AddressSupply {
     pub fn kind(&self) -> Kind {
-        if self.six { Kind::Prefix6 } else { Kind::Prefix4 }
+        self.version.prefix_kind()
     }
 
     pub fn width(&self) -> u32 {

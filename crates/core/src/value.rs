@@ -3,7 +3,7 @@
 //! Only this module knows that 167772161 in a pool of IPv4 addresses is written `10.0.0.1`.
 
 use std::fmt;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 use crate::named::named;
@@ -18,6 +18,36 @@ named! {
         Address6 = "ipv6_address",
         Prefix4 = "ipv4_prefix",
         Prefix6 = "ipv6_prefix",
+    }
+}
+
+/// The version of IP addresses and prefixes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IpVersion {
+    #[default]
+    V4,
+    V6,
+}
+
+impl IpVersion {
+    /// The version of an address, and its number.
+    pub fn split(address: IpAddr) -> (IpVersion, u128) {
+        match address {
+            IpAddr::V4(address) => (IpVersion::V4, u32::from(address).into()),
+            IpAddr::V6(address) => (IpVersion::V6, address.into()),
+        }
+    }
+
+    /// The number of bits of an address.
+    pub fn width(self) -> u32 {
+        self.prefix_kind().width()
+    }
+
+    pub fn prefix_kind(self) -> Kind {
+        match self {
+            IpVersion::V4 => Kind::Prefix4,
+            IpVersion::V6 => Kind::Prefix6,
+        }
     }
 }
 

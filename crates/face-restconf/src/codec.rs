@@ -4,6 +4,7 @@
 //! or stack. The writer is a sink that passes on full chunks.
 
 mod chunks;
+mod element;
 mod json_read;
 mod json_write;
 mod normalize;
@@ -12,11 +13,12 @@ mod xml_read;
 mod xml_write;
 
 pub use self::chunks::ChunkBuffer;
-pub use self::json_write::write_text as json_text;
+pub use self::element::Element;
 pub use self::write::DataWriter;
-pub use self::xml_write::write_text as xml_text;
 
+use self::json_write::write_text as json_text;
 pub(crate) use self::xml_read::{XmlElement, XmlEvent, XmlReader};
+use self::xml_write::write_text as xml_text;
 
 use crate::error::{ErrorTag, RestconfError, Result};
 use crate::path;

@@ -12,7 +12,7 @@ pub use self::apply::{apply, find};
 pub use self::validate::{validate, validate_input};
 
 use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
-use crate::model::{InstancePath, PathStep};
+use crate::model::{Edit, EditOp, InstancePath, PathStep};
 use crate::path;
 use crate::tree::{DataNode, LeafValue};
 use crate::yang::Schema;
@@ -52,6 +52,20 @@ pub(crate) fn data_exists(schema: &Schema, target: &InstancePath) -> RestconfErr
 pub(crate) fn data_missing(schema: &Schema, target: &InstancePath) -> RestconfError {
     RestconfError::protocol(ErrorTag::DataMissing, "Data specified for delete doesn't exist.")
         .at_path(path::instance(schema, target))
+}
+
+/// Refuses to create what exists, and to delete what does not.
+pub(crate) fn ensure_possible(schema: &Schema, edit: &Edit, exists: bool) -> Result<()> {
+    match edit.op {
+        EditOp::Create if exists => Err(data_exists(schema, &edit.target)),
+        EditOp::Delete if !exists => Err(data_missing(schema, &edit.target)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the target of the edit is missing in the node at step `at` of its path.
+pub(crate) fn is_new(schema: &Schema, node: Option<&DataNode>, at: usize, edit: &Edit) -> bool {
+    !node.is_some_and(|node| find(schema, node, at, &edit.target).is_some())
 }
 
 fn missing(schema: &Schema, steps: &[PathStep]) -> RestconfError {

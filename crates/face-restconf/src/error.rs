@@ -2,36 +2,32 @@
 
 use http::StatusCode;
 
+use crate::codec::Element;
+
 /// The `error-type`: the layer that reports the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorType {
     Transport,
-    Rpc,
     Protocol,
     Application,
 }
 
-/// The `error-tag` values of RFC 8040, section 7.
+/// The `error-tag` values of RFC 8040, section 7, that the server uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorTag {
     InUse,
     InvalidValue,
     TooBig,
-    MissingAttribute,
     BadAttribute,
-    UnknownAttribute,
     BadElement,
     MissingElement,
     UnknownElement,
-    UnknownNamespace,
     AccessDenied,
-    LockDenied,
     ResourceDenied,
     DataExists,
     DataMissing,
     OperationNotSupported,
     OperationFailed,
-    PartialOperation,
     MalformedMessage,
 }
 
@@ -39,7 +35,6 @@ impl ErrorType {
     pub fn name(self) -> &'static str {
         match self {
             ErrorType::Transport => "transport",
-            ErrorType::Rpc => "rpc",
             ErrorType::Protocol => "protocol",
             ErrorType::Application => "application",
         }
@@ -48,52 +43,32 @@ impl ErrorType {
 
 impl ErrorTag {
     pub fn name(self) -> &'static str {
-        match self {
-            ErrorTag::InUse => "in-use",
-            ErrorTag::InvalidValue => "invalid-value",
-            ErrorTag::TooBig => "too-big",
-            ErrorTag::MissingAttribute => "missing-attribute",
-            ErrorTag::BadAttribute => "bad-attribute",
-            ErrorTag::UnknownAttribute => "unknown-attribute",
-            ErrorTag::BadElement => "bad-element",
-            ErrorTag::MissingElement => "missing-element",
-            ErrorTag::UnknownElement => "unknown-element",
-            ErrorTag::UnknownNamespace => "unknown-namespace",
-            ErrorTag::AccessDenied => "access-denied",
-            ErrorTag::LockDenied => "lock-denied",
-            ErrorTag::ResourceDenied => "resource-denied",
-            ErrorTag::DataExists => "data-exists",
-            ErrorTag::DataMissing => "data-missing",
-            ErrorTag::OperationNotSupported => "operation-not-supported",
-            ErrorTag::OperationFailed => "operation-failed",
-            ErrorTag::PartialOperation => "partial-operation",
-            ErrorTag::MalformedMessage => "malformed-message",
-        }
+        self.name_and_status().0
     }
 
     /// The default HTTP status. The settings may override it for missing data.
     pub fn status(self) -> StatusCode {
+        self.name_and_status().1
+    }
+
+    fn name_and_status(self) -> (&'static str, StatusCode) {
         match self {
-            ErrorTag::InUse
-            | ErrorTag::LockDenied
-            | ErrorTag::ResourceDenied
-            | ErrorTag::DataExists
-            | ErrorTag::DataMissing => StatusCode::CONFLICT,
-            ErrorTag::InvalidValue
-            | ErrorTag::MissingAttribute
-            | ErrorTag::BadAttribute
-            | ErrorTag::UnknownAttribute
-            | ErrorTag::BadElement
-            | ErrorTag::MissingElement
-            | ErrorTag::UnknownElement
-            | ErrorTag::UnknownNamespace
-            | ErrorTag::MalformedMessage => StatusCode::BAD_REQUEST,
-            ErrorTag::TooBig => StatusCode::PAYLOAD_TOO_LARGE,
-            ErrorTag::AccessDenied => StatusCode::FORBIDDEN,
-            ErrorTag::OperationNotSupported => StatusCode::NOT_IMPLEMENTED,
-            ErrorTag::OperationFailed | ErrorTag::PartialOperation => {
-                StatusCode::INTERNAL_SERVER_ERROR
+            ErrorTag::InUse => ("in-use", StatusCode::CONFLICT),
+            ErrorTag::InvalidValue => ("invalid-value", StatusCode::BAD_REQUEST),
+            ErrorTag::TooBig => ("too-big", StatusCode::PAYLOAD_TOO_LARGE),
+            ErrorTag::BadAttribute => ("bad-attribute", StatusCode::BAD_REQUEST),
+            ErrorTag::BadElement => ("bad-element", StatusCode::BAD_REQUEST),
+            ErrorTag::MissingElement => ("missing-element", StatusCode::BAD_REQUEST),
+            ErrorTag::UnknownElement => ("unknown-element", StatusCode::BAD_REQUEST),
+            ErrorTag::AccessDenied => ("access-denied", StatusCode::FORBIDDEN),
+            ErrorTag::ResourceDenied => ("resource-denied", StatusCode::CONFLICT),
+            ErrorTag::DataExists => ("data-exists", StatusCode::CONFLICT),
+            ErrorTag::DataMissing => ("data-missing", StatusCode::CONFLICT),
+            ErrorTag::OperationNotSupported => {
+                ("operation-not-supported", StatusCode::NOT_IMPLEMENTED)
             }
+            ErrorTag::OperationFailed => ("operation-failed", StatusCode::INTERNAL_SERVER_ERROR),
+            ErrorTag::MalformedMessage => ("malformed-message", StatusCode::BAD_REQUEST),
         }
     }
 }
@@ -109,7 +84,6 @@ pub struct RestconfError {
     pub message: String,
     /// The `error-path`, as an instance identifier.
     pub path: Option<String>,
-    pub info: Option<String>,
     /// Overrides the status of the tag.
     pub status: Option<StatusCode>,
     /// The journal position that the reply reflects.
@@ -127,7 +101,6 @@ impl RestconfError {
             tag,
             message: message.into(),
             path: None,
-            info: None,
             status: None,
             position: None,
             edit: None,
@@ -143,6 +116,16 @@ impl RestconfError {
         RestconfError::new(ErrorType::Application, tag, message)
     }
 
+    /// A value that the model refuses.
+    pub fn wrong_value(message: impl Into<String>) -> RestconfError {
+        RestconfError::application(ErrorTag::InvalidValue, message)
+    }
+
+    /// Data that the model needs, and that the request lacks.
+    pub fn missing_element(message: impl Into<String>) -> RestconfError {
+        RestconfError::application(ErrorTag::MissingElement, message)
+    }
+
     /// A request that the protocol layer refuses as `operation-not-supported`.
     pub fn not_supported(message: impl Into<String>) -> RestconfError {
         RestconfError::protocol(ErrorTag::OperationNotSupported, message)
@@ -150,11 +133,6 @@ impl RestconfError {
 
     pub fn at_path(mut self, path: impl Into<String>) -> RestconfError {
         self.path = Some(path.into());
-        self
-    }
-
-    pub fn with_info(mut self, info: impl Into<String>) -> RestconfError {
-        self.info = Some(info.into());
         self
     }
 
@@ -176,6 +154,23 @@ impl RestconfError {
     pub fn with_status(mut self, status: StatusCode) -> RestconfError {
         self.status = Some(status);
         self
+    }
+}
+
+impl RestconfError {
+    /// The content of `errors`. In RFC 8040, `error-info` is a tree of nodes and not text, so it is written in
+    /// OpenDaylight's form only.
+    pub(crate) fn errors(&self, rfc: bool) -> Element<'_> {
+        let mut error = vec![
+            ("error-type", Element::text(self.layer.name())),
+            ("error-tag", Element::text(self.tag.name())),
+        ];
+        error.extend(self.path.as_deref().map(|path| ("error-path", Element::text(path))));
+        error.push(("error-message", Element::text(&*self.message)));
+        if !rfc {
+            error.push(("error-info", Element::text(&*self.message)));
+        }
+        Element::Inner(vec![("error", Element::List(vec![Element::Inner(error)]))])
     }
 }
 

@@ -25,7 +25,6 @@ mod show;
 use std::sync::Arc;
 
 use allod_core::event::Event;
-use allod_core::receipt::Receipt;
 use allod_core::refusal::{BlocksRefusal, Refusal, Refused};
 use allod_core::view::blocks as view;
 use allod_engine::Snapshot;
@@ -35,9 +34,9 @@ use self::read::PoolEntry;
 pub use self::settings::{IdManagerSettings, UnknownKey};
 use crate::error::{RestconfError, Result};
 use crate::model::{
-    CallPlan, Content, Edit, EditPlan, InstancePath, LastChange, OperationOutput, YangModel,
+    CallPlan, Content, EditPlan, InstancePath, LastChange, OperationCall, RequestedEdits, YangModel,
 };
-use crate::tree::{DataNode, LeafValue, NodeSource};
+use crate::tree::{DataNode, NodeSource};
 use crate::yang::{NodeId, Schema};
 
 /// The module files, for [`Schema::compile`].
@@ -63,11 +62,7 @@ impl IdManager {
 
     /// The existing pool that contains the target.
     fn pool_of(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<Arc<str>> {
-        let Some(LeafValue::Text(name)) = target.steps.get(1).and_then(|step| step.keys.first())
-        else {
-            return None;
-        };
-        match read::pool_entry(snapshot.state, &self.settings, name)? {
+        match read::pool_entry(snapshot.state, &self.settings, target.name_at(1)?)? {
             PoolEntry::Parent(pool) | PoolEntry::Child(pool, _) => Some(pool),
         }
     }
@@ -103,38 +98,23 @@ impl YangModel for IdManager {
         Some(LastChange { position, at_ms: None })
     }
 
-    fn plan(
-        &self,
-        snapshot: &Snapshot<'_>,
-        edits: &[Edit],
-        unchanged: Option<&InstancePath>,
-    ) -> Result<EditPlan> {
-        self.edit_plan(snapshot, edits, unchanged)
+    fn plan(&self, snapshot: &Snapshot<'_>, edits: RequestedEdits<'_>) -> Result<EditPlan> {
+        self.edit_plan(snapshot, edits)
     }
 
     fn is_stale(&self, refused: &Refused) -> bool {
         matches!(refused.refusal, Refusal::Blocks(BlocksRefusal::PoolChanged { .. }))
     }
 
-    fn call(
-        &self,
-        snapshot: &Snapshot<'_>,
-        operation: NodeId,
-        _target: &InstancePath,
-        input: &[DataNode],
-    ) -> Result<CallPlan> {
-        self.rpc_plan(snapshot.state, operation, input)
-    }
-
-    fn output(&self, operation: NodeId, receipt: &Receipt) -> OperationOutput {
-        self.rpc_output(operation, receipt)
+    fn call(&self, snapshot: &Snapshot<'_>, call: OperationCall<'_>) -> Result<CallPlan> {
+        self.rpc_plan(snapshot.state, call)
     }
 
     fn error(&self, operation: Option<NodeId>, refused: &Refused) -> RestconfError {
         self.refusal_error(operation, refused)
     }
 
-    fn notifications(&self, event: &Event) -> Vec<DataNode> {
-        notifications::of_event(&self.nodes, event).into_iter().collect()
+    fn notifications(&self, events: &[Event]) -> Vec<DataNode> {
+        events.iter().filter_map(|event| notifications::of_event(&self.nodes, event)).collect()
     }
 }

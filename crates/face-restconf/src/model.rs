@@ -2,6 +2,8 @@
 //!
 //! A model knows what its nodes mean, and nothing about HTTP, JSON or XML. The protocol knows those, and no model.
 
+use std::sync::Arc;
+
 use allod_core::command::Command;
 use allod_core::event::Event;
 use allod_core::receipt::Receipt;
@@ -17,6 +19,13 @@ use crate::yang::NodeId;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct InstancePath {
     pub steps: Vec<PathStep>,
+}
+
+impl InstancePath {
+    /// The first key of a step, if it is text.
+    pub(crate) fn name_at(&self, step: usize) -> Option<&Arc<str>> {
+        self.steps.get(step)?.keys.first()?.as_text()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +57,18 @@ pub enum EditOp {
     Remove,
 }
 
+impl EditOp {
+    /// Whether the operation removes its target.
+    pub fn is_deletion(self) -> bool {
+        matches!(self, EditOp::Delete | EditOp::Remove)
+    }
+
+    /// The operation for the entries of a list that is edited as a whole.
+    pub(crate) fn of_entries(self) -> EditOp {
+        if self == EditOp::Merge { EditOp::Merge } else { EditOp::Replace }
+    }
+}
+
 /// One edit of a request. `data` is the target node itself, with the keys of its last step; `None` for a delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
@@ -56,6 +77,38 @@ pub struct Edit {
     pub data: Option<DataNode>,
     /// Only for an entry of a list or leaf-list with `ordered-by user`. `None`: keep the position; a new entry goes last.
     pub insert_at: Option<InsertAt>,
+}
+
+impl Edit {
+    pub fn new(op: EditOp, target: InstancePath, data: Option<DataNode>) -> Edit {
+        Edit { op, target, data, insert_at: None }
+    }
+}
+
+/// The edits of one request.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestedEdits<'a> {
+    pub edits: &'a [Edit],
+    /// The request requires (If-Match) that this target is exactly as in the snapshot. If it changes before the command is
+    /// decided, the core must refuse the command, and the refusal must be stale.
+    pub unchanged: Option<&'a InstancePath>,
+}
+
+impl RequestedEdits<'_> {
+    /// Applies the edits in order. Returns for each whether it creates its target.
+    pub fn apply_each(&self, mut apply: impl FnMut(&Edit) -> Result<bool>) -> Result<Vec<bool>> {
+        let numbered = self.edits.iter().enumerate();
+        numbered.map(|(n, edit)| apply(edit).map_err(|error| error.of_edit(n))).collect()
+    }
+}
+
+/// The call of an RPC or an action.
+#[derive(Debug, Clone, Copy)]
+pub struct OperationCall<'a> {
+    pub operation: NodeId,
+    /// The node that has the action; empty for an RPC.
+    pub target: &'a InstancePath,
+    pub input: &'a [DataNode],
 }
 
 /// The command for the edits of a request.
@@ -105,48 +158,26 @@ pub trait YangModel: Send + Sync {
     /// Turns all edits of one request into one command. The command must contain everything that the model read from the
     /// snapshot, so that the core refuses it if that has changed ([`YangModel::is_stale`]). An error may name the edit that
     /// caused it.
-    ///
-    /// `unchanged`: the request requires (If-Match) that this target is exactly as in the snapshot. If it changes before the
-    /// command is decided, the core must refuse the command, and the refusal must be stale.
-    fn plan(
-        &self,
-        snapshot: &Snapshot<'_>,
-        edits: &[Edit],
-        unchanged: Option<&InstancePath>,
-    ) -> Result<EditPlan>;
+    fn plan(&self, snapshot: &Snapshot<'_>, edits: RequestedEdits<'_>) -> Result<EditPlan>;
 
     /// Whether the refusal only means that the plan used an older state. The protocol then plans again.
     fn is_stale(&self, refused: &Refused) -> bool;
 
-    /// The command for a call of an RPC or an action. `target` is the node that has the action; empty for an RPC.
-    fn call(
-        &self,
-        snapshot: &Snapshot<'_>,
-        operation: NodeId,
-        target: &InstancePath,
-        input: &[DataNode],
-    ) -> Result<CallPlan>;
-
-    /// The output for the receipt of the call's command.
-    fn output(&self, operation: NodeId, receipt: &Receipt) -> OperationOutput;
+    /// The command for a call of an RPC or an action.
+    fn call(&self, snapshot: &Snapshot<'_>, call: OperationCall<'_>) -> Result<CallPlan>;
 
     /// The RESTCONF error for a refusal. `operation`: the operation that was called; `None` for an edit.
     fn error(&self, operation: Option<NodeId>, refused: &Refused) -> RestconfError;
 
-    /// The notifications for an event.
-    fn notifications(&self, event: &Event) -> Vec<DataNode>;
-
-    /// The notifications for all events of one journal entry. Overridden by a model that must see the events together.
-    fn entry_notifications(&self, events: &[Event]) -> Vec<DataNode> {
-        events.iter().flat_map(|event| self.notifications(event)).collect()
+    /// The notifications for the events of one journal entry.
+    fn notifications(&self, _events: &[Event]) -> Vec<DataNode> {
+        Vec::new()
     }
 }
 
 /// How to answer a call.
 pub enum CallPlan {
-    Command(Command),
-    /// The output depends on the receipt and on the input of the call.
-    CommandThen(Command, OutputFn),
+    Command(Command, OutputFn),
     /// Nothing to write: the output is already known.
     Answer(OperationOutput),
 }
@@ -157,9 +188,7 @@ pub type OutputFn = Box<dyn FnOnce(&Receipt) -> OperationOutput + Send>;
 impl std::fmt::Debug for CallPlan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            CallPlan::Command(command) | CallPlan::CommandThen(command, _) => {
-                f.debug_tuple("Command").field(command).finish()
-            }
+            CallPlan::Command(command, _) => f.debug_tuple("Command").field(command).finish(),
             CallPlan::Answer(output) => f.debug_tuple("Answer").field(output).finish(),
         }
     }

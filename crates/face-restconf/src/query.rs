@@ -24,7 +24,8 @@ pub enum RequestKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RestconfParams {
     pub content: Option<Content>,
-    pub depth: Option<Depth>,
+    /// `None`: unbounded.
+    pub depth: Option<u16>,
     pub fields: Option<String>,
     pub defaults: Option<Defaults>,
     pub insert: Option<Insert>,
@@ -33,12 +34,6 @@ pub struct RestconfParams {
     /// A valid `date-and-time`, as the client wrote it.
     pub start_time: Option<String>,
     pub stop_time: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
-    Unbounded,
-    Levels(u16),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,12 +63,10 @@ impl RestconfParams {
             (None | Some(Insert::First | Insert::Last), Some(_)) => {
                 Err(invalid_value("parameter 'point' requires insert=before or insert=after"))
             }
-            _ => match (&query.start_time, &query.stop_time) {
-                (None, Some(_)) => {
-                    Err(invalid_value("parameter 'stop-time' requires 'start-time'"))
-                }
-                _ => Ok(query),
-            },
+            _ if query.start_time.is_none() && query.stop_time.is_some() => {
+                Err(invalid_value("parameter 'stop-time' requires 'start-time'"))
+            }
+            _ => Ok(query),
         }
     }
 
@@ -89,13 +82,12 @@ impl RestconfParams {
                 });
             }
             ("depth", RequestKind::Read) => {
-                self.depth = Some(match value {
-                    "unbounded" => Depth::Unbounded,
+                let levels = value.parse().ok().filter(|levels| *levels > 0);
+                self.depth = match value {
+                    "unbounded" => None,
                     _ if value.starts_with('+') => return Err(wrong()),
-                    _ => Depth::Levels(
-                        value.parse().ok().filter(|levels| *levels > 0).ok_or_else(wrong)?,
-                    ),
-                });
+                    _ => Some(levels.ok_or_else(wrong)?),
+                };
             }
             ("fields", RequestKind::Read) => self.fields = Some(value.to_owned()),
             ("with-defaults", RequestKind::Read) => {
@@ -146,10 +138,7 @@ impl RestconfParams {
             self.fields.as_deref().map(|text| Selection::parse(schema, node, text)).transpose()?;
         Ok(ReadFilters {
             content: self.content.unwrap_or(Content::All),
-            depth: match self.depth {
-                None | Some(Depth::Unbounded) => None,
-                Some(Depth::Levels(levels)) => Some(u32::from(levels)),
-            },
+            depth: self.depth.map(u32::from),
             fields,
             defaults: self.defaults.unwrap_or(Defaults::Explicit),
             at_datastore: node.is_none(),

@@ -25,7 +25,6 @@ mod request;
 use std::sync::Arc;
 
 use allod_core::event::Event;
-use allod_core::receipt::Receipt;
 use allod_core::refusal::{Refusal, Refused, RequestsRefusal};
 use allod_core::view::requests as view;
 use allod_engine::Snapshot;
@@ -38,9 +37,9 @@ use self::kind::PoolKind;
 use self::notifications::NotificationNodes;
 use crate::error::{RestconfError, Result};
 use crate::model::{
-    CallPlan, Content, Edit, EditPlan, InstancePath, LastChange, OperationOutput, YangModel,
+    CallPlan, Content, EditPlan, InstancePath, LastChange, OperationCall, RequestedEdits, YangModel,
 };
-use crate::tree::{DataNode, LeafValue, NodeSource};
+use crate::tree::{DataNode, NodeSource};
 use crate::yang::{NodeId, Schema};
 
 /// The module files, for [`Schema::compile`].
@@ -71,7 +70,7 @@ impl ResourcePools {
         let kinds: Vec<Arc<dyn PoolKind>> =
             vec![Arc::new(IdPool::new(&schema)?), Arc::new(IpPool::new(&schema)?)];
         Ok(ResourcePools {
-            top: at(&schema, "/resource-allocator:resource-pools")?,
+            top: schema.require("/resource-allocator:resource-pools")?,
             kinds,
             alarms: AlarmNodes::find(&schema, "/allod-resource-pools:alarms")?,
             calls: CallNodes::find(&schema, "/resource-allocator:")?,
@@ -79,19 +78,6 @@ impl ResourcePools {
             schema,
         })
     }
-
-    /// The pool that contains the target, in any of the trees.
-    fn pool_of<'t>(&self, target: &'t InstancePath) -> Option<&'t Arc<str>> {
-        match target.steps.get(1).and_then(|step| step.keys.first()) {
-            Some(LeafValue::Text(name)) => Some(name),
-            _ => None,
-        }
-    }
-}
-
-/// The schema node at a path.
-fn at(schema: &Schema, path: &str) -> Result<NodeId, String> {
-    schema.require(path)
 }
 
 impl YangModel for ResourcePools {
@@ -122,46 +108,27 @@ impl YangModel for ResourcePools {
     }
 
     fn changed(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<LastChange> {
-        let position = view::changed(snapshot.state, self.pool_of(target)?)?;
+        let position = view::changed(snapshot.state, target.name_at(1)?)?;
         Some(LastChange { position, at_ms: None })
     }
 
-    fn plan(
-        &self,
-        snapshot: &Snapshot<'_>,
-        edits: &[Edit],
-        unchanged: Option<&InstancePath>,
-    ) -> Result<EditPlan> {
-        self.edit_plan(snapshot, edits, unchanged)
+    fn plan(&self, snapshot: &Snapshot<'_>, edits: RequestedEdits<'_>) -> Result<EditPlan> {
+        self.edit_plan(snapshot, edits)
     }
 
     fn is_stale(&self, refused: &Refused) -> bool {
         matches!(refused.refusal, Refusal::Requests(RequestsRefusal::Changed { .. }))
     }
 
-    fn call(
-        &self,
-        snapshot: &Snapshot<'_>,
-        operation: NodeId,
-        target: &InstancePath,
-        input: &[DataNode],
-    ) -> Result<CallPlan> {
-        self.call_plan(snapshot.state, operation, target, input)
-    }
-
-    fn output(&self, _operation: NodeId, _receipt: &Receipt) -> OperationOutput {
-        Vec::new()
+    fn call(&self, snapshot: &Snapshot<'_>, call: OperationCall<'_>) -> Result<CallPlan> {
+        self.call_plan(snapshot.state, call)
     }
 
     fn error(&self, _operation: Option<NodeId>, refused: &Refused) -> RestconfError {
         self.refusal_error(&refused.refusal)
     }
 
-    fn notifications(&self, _event: &Event) -> Vec<DataNode> {
-        Vec::new()
-    }
-
-    fn entry_notifications(&self, events: &[Event]) -> Vec<DataNode> {
+    fn notifications(&self, events: &[Event]) -> Vec<DataNode> {
         notifications::of_entry(self, events)
     }
 }

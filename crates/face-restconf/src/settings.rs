@@ -2,9 +2,6 @@
 //!
 //! Not here: reading them from the file; the binary does that.
 
-use std::fmt;
-use std::str::FromStr;
-
 /// Behaviour in which clients differ, and limits. The status in parentheses is the reply when a limit is exceeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestconfSettings {
@@ -82,50 +79,44 @@ pub enum DataMissing {
     Conflict,
 }
 
-impl fmt::Display for ErrorPrefix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ErrorPrefix::Auto => "auto",
-            ErrorPrefix::Odl => "odl",
-            ErrorPrefix::Rfc => "rfc",
-        })
-    }
-}
-
-impl FromStr for ErrorPrefix {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<ErrorPrefix, String> {
-        match text {
-            "auto" => Ok(ErrorPrefix::Auto),
-            "odl" => Ok(ErrorPrefix::Odl),
-            "rfc" => Ok(ErrorPrefix::Rfc),
-            _ => Err(format!("unknown error prefix '{text}'; use auto, odl or rfc")),
+/// Defines how the values of a setting are written and read.
+macro_rules! setting_names {
+    ($ty:ident, $unknown:literal, $usage:literal, $($name:literal => $variant:ident,)*) => {
+        impl std::fmt::Display for $ty {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    $($ty::$variant => $name,)*
+                })
+            }
         }
-    }
-}
 
-impl fmt::Display for DataMissing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            DataMissing::Auto => "auto",
-            DataMissing::NotFound => "404",
-            DataMissing::Conflict => "409",
-        })
-    }
-}
+        impl std::str::FromStr for $ty {
+            type Err = String;
 
-impl FromStr for DataMissing {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<DataMissing, String> {
-        match text {
-            "auto" => Ok(DataMissing::Auto),
-            "404" => Ok(DataMissing::NotFound),
-            "409" => Ok(DataMissing::Conflict),
-            _ => Err(format!("unknown status for missing data '{text}'; use auto, 404 or 409")),
+            fn from_str(text: &str) -> Result<$ty, String> {
+                match text {
+                    $($name => Ok($ty::$variant),)*
+                    _ => Err(format!(concat!("unknown ", $unknown, "; use ", $usage), text)),
+                }
+            }
         }
-    }
+    };
+}
+
+pub(crate) use setting_names;
+
+setting_names! {
+    ErrorPrefix, "error prefix '{}'", "auto, odl or rfc",
+    "auto" => Auto,
+    "odl" => Odl,
+    "rfc" => Rfc,
+}
+
+setting_names! {
+    DataMissing, "status for missing data '{}'", "auto, 404 or 409",
+    "auto" => Auto,
+    "404" => NotFound,
+    "409" => Conflict,
 }
 
 #[cfg(test)]

@@ -63,15 +63,22 @@ pub trait NodeSink {
     /// A container or a list entry begins.
     ///
     /// Returns `false` if the sink does not want its content: the walk then skips it, without a call of [`NodeSink::close`].
-    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped>;
+    fn open(&mut self, node: NodeId) -> Walk<bool>;
 
-    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped>;
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Walk;
 
-    fn close(&mut self) -> Result<(), WalkStopped>;
+    fn close(&mut self) -> Walk;
 
     /// A container whose content was cut off (by `depth`). It is written although it looks empty.
-    fn elided_container(&mut self, node: NodeId) -> Result<(), WalkStopped> {
+    fn elided_container(&mut self, node: NodeId) -> Walk {
         if self.open(node)? { self.close() } else { Ok(()) }
+    }
+}
+
+impl dyn NodeSink + '_ {
+    /// Writes a leaf.
+    pub fn value(&mut self, node: NodeId, value: impl Into<LeafValue>) -> Walk {
+        self.leaf(node, &value.into())
     }
 }
 
@@ -79,8 +86,8 @@ pub trait NodeSink {
 pub(crate) fn write_inner(
     sink: &mut dyn NodeSink,
     node: NodeId,
-    content: impl FnOnce(&mut dyn NodeSink) -> Result<(), WalkStopped>,
-) -> Result<(), WalkStopped> {
+    content: impl FnOnce(&mut dyn NodeSink) -> Walk,
+) -> Walk {
     if !sink.open(node)? {
         return Ok(());
     }
@@ -88,13 +95,28 @@ pub(crate) fn write_inner(
     sink.close()
 }
 
+/// Like [`write_inner`]; without a container, writes the content only.
+pub(crate) fn write_within(
+    sink: &mut dyn NodeSink,
+    container: Option<NodeId>,
+    content: impl FnOnce(&mut dyn NodeSink) -> Walk,
+) -> Walk {
+    match container {
+        Some(node) => write_inner(sink, node, content),
+        None => content(sink),
+    }
+}
+
 /// The receiver of the nodes is gone, or has enough: the walk must stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalkStopped;
 
+/// The result of a walk, or of one of its steps.
+pub type Walk<T = ()> = Result<T, WalkStopped>;
+
 /// Data that can be walked any number of times, without a lock.
 pub trait NodeSource: Send {
-    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped>;
+    fn walk(&self, sink: &mut dyn NodeSink) -> Walk;
 }
 
 impl DataNode {
@@ -104,6 +126,14 @@ impl DataNode {
 
     pub fn leaf(schema: NodeId, value: impl Into<LeafValue>) -> DataNode {
         DataNode { schema, body: NodeBody::Leaf(value.into()) }
+    }
+
+    /// Adds children to a container or list entry.
+    pub fn with(mut self, more: impl IntoIterator<Item = DataNode>) -> DataNode {
+        if let NodeBody::Inner(children) = &mut self.body {
+            children.extend(more);
+        }
+        self
     }
 
     /// The children; empty for a leaf.
@@ -140,32 +170,48 @@ impl DataNode {
     }
 }
 
-impl From<&str> for LeafValue {
-    fn from(text: &str) -> LeafValue {
-        LeafValue::Text(text.into())
-    }
-}
-
-impl From<String> for LeafValue {
-    fn from(text: String) -> LeafValue {
-        LeafValue::Text(text.into())
-    }
-}
-
 impl From<&Arc<str>> for LeafValue {
     fn from(text: &Arc<str>) -> LeafValue {
         LeafValue::Text(text.clone())
     }
 }
 
+macro_rules! leaf_values {
+    ($($number:ty => $variant:ident,)*) => {
+        $(impl From<$number> for LeafValue {
+            fn from(value: $number) -> LeafValue {
+                LeafValue::$variant(value.into())
+            }
+        })*
+    };
+}
+
+leaf_values! {
+    &str => Text,
+    String => Text,
+    u8 => Uint,
+    u16 => Uint,
+    u32 => Uint,
+    u64 => Uint,
+    i64 => Int,
+    bool => Bool,
+}
+
 impl LeafValue {
     pub fn text(text: impl Into<Arc<str>>) -> LeafValue {
         LeafValue::Text(text.into())
     }
+
+    pub fn as_text(&self) -> Option<&Arc<str>> {
+        match self {
+            LeafValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 impl NodeSource for DataNode {
-    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Walk {
         match &self.body {
             NodeBody::Leaf(value) => sink.leaf(self.schema, value),
             NodeBody::Inner(children) => write_inner(sink, self.schema, |sink| {
@@ -176,16 +222,32 @@ impl NodeSource for DataNode {
 }
 
 impl NodeSource for Vec<DataNode> {
-    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Walk {
         self.iter().try_for_each(|node| node.walk(sink))
     }
+}
+
+/// A source whose nodes the function writes.
+struct SourceFn<F>(F);
+
+impl<F: Fn(&mut dyn NodeSink) -> Walk + Send> NodeSource for SourceFn<F> {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Walk {
+        (self.0)(sink)
+    }
+}
+
+/// Data that the function writes, at each walk again.
+pub(crate) fn source(
+    write: impl Fn(&mut dyn NodeSink) -> Walk + Send + 'static,
+) -> Option<Box<dyn NodeSource>> {
+    Some(Box::new(SourceFn(write)))
 }
 
 /// Sources that are walked one after the other.
 pub(crate) struct SourceList(pub Vec<Box<dyn NodeSource>>);
 
 impl NodeSource for SourceList {
-    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Walk {
         self.0.iter().try_for_each(|source| source.walk(sink))
     }
 }

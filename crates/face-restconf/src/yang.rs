@@ -15,7 +15,7 @@ mod well_known;
 
 pub(crate) use self::node_macro::node_set;
 pub use self::schema::{
-    Choice, ChoiceId, InCase, Module, ModuleId, Must, NodeId, NodeKind, Schema, SchemaNode,
+    Choice, ChoiceId, InCase, Module, ModuleId, NodeId, NodeKind, Schema, SchemaNode,
 };
 pub(crate) use self::types::in_ranges;
 pub use self::types::{

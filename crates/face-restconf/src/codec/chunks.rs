@@ -1,9 +1,9 @@
 //! The output buffer of a writer. It is passed on whenever it is full, so that a document of any length needs the memory of
 //! one chunk.
 
-use crate::tree::WalkStopped;
+use crate::tree::Walk;
 
-type OnChunk<'a> = Box<dyn FnMut(Vec<u8>) -> Result<(), WalkStopped> + 'a>;
+type OnChunk<'a> = Box<dyn FnMut(Vec<u8>) -> Walk + 'a>;
 
 pub struct ChunkBuffer<'a> {
     pub(super) buffer: Vec<u8>,
@@ -20,12 +20,12 @@ impl<'a> ChunkBuffer<'a> {
     /// Calls `on_chunk` with chunks of about `size` bytes.
     pub fn with_callback(
         size: usize,
-        on_chunk: impl FnMut(Vec<u8>) -> Result<(), WalkStopped> + 'a,
+        on_chunk: impl FnMut(Vec<u8>) -> Walk + 'a,
     ) -> ChunkBuffer<'a> {
         ChunkBuffer { buffer: Vec::with_capacity(size), size, on_chunk: Some(Box::new(on_chunk)) }
     }
 
-    pub(super) fn flush_if_full(&mut self) -> Result<(), WalkStopped> {
+    pub(super) fn flush_if_full(&mut self) -> Walk {
         match &mut self.on_chunk {
             Some(on_chunk) if self.buffer.len() >= self.size => {
                 let next = Vec::with_capacity(self.size);
@@ -35,7 +35,7 @@ impl<'a> ChunkBuffer<'a> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<Vec<u8>, WalkStopped> {
+    pub(super) fn finish(mut self) -> Walk<Vec<u8>> {
         match &mut self.on_chunk {
             None => Ok(self.buffer),
             Some(_) if self.buffer.is_empty() => Ok(Vec::new()),

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 
 use super::normalize::normalize;
 use super::{malformed, within_entry};
 use crate::error::{RestconfError, Result};
-use crate::tree::{DataNode, LeafValue};
+use crate::tree::DataNode;
 use crate::yang::{JsonScalar, ModuleNames, NodeId, NodeKind, Schema, split_prefix};
 
 pub(super) fn data(schema: &Schema, parent: Option<NodeId>, bytes: &[u8]) -> Result<Vec<DataNode>> {
@@ -133,9 +133,8 @@ impl ObjectReader<'_, '_> {
                 module.is_some_and(|module| schema.may_name_input(input, module))
             });
             if members > 1 || plain != "input" || !own {
-                return Err(
-                    context.fail(None, &format!("unexpected '{name}'; 'input' is expected"))
-                );
+                let message = format!("unexpected '{name}'; 'input' is expected");
+                return Err(context.fail(None, &message));
             }
             *children =
                 map.next_value_seed(ObjectReader { context, root: ObjectKind::DataNode(input) })?;
@@ -169,18 +168,14 @@ impl ObjectReader<'_, '_> {
             }
             seen.push(id);
             match schema.node(id).kind {
-                NodeKind::Leaf => {
-                    let value = map.next_value_seed(LeafReader { context, node: id })?;
-                    children.push(DataNode::leaf(id, value));
-                }
-                NodeKind::List | NodeKind::LeafList => {
-                    children.extend(map.next_value_seed(ArrayReader { context, node: id })?);
+                NodeKind::Leaf | NodeKind::List | NodeKind::LeafList => {
+                    let is_array = schema.node(id).kind != NodeKind::Leaf;
+                    let values = ValueReader { context, node: id, is_array };
+                    children.extend(map.next_value_seed(values)?);
                 }
                 _ => {
-                    let below = map.next_value_seed(ObjectReader {
-                        context,
-                        root: ObjectKind::DataNode(id),
-                    })?;
+                    let object = ObjectReader { context, root: ObjectKind::DataNode(id) };
+                    let below = map.next_value_seed(object)?;
                     children.push(DataNode::inner(id, below));
                 }
             }
@@ -234,13 +229,16 @@ impl<'de> serde::Deserialize<'de> for MemberName<'de> {
     }
 }
 
-/// The array of a list or leaf-list. A single entry without an array is accepted, because some clients send it.
-struct ArrayReader<'c, 's> {
+/// A leaf, one value of a leaf-list, or the array of a list or leaf-list. A single entry without an array is accepted,
+/// because some clients send it.
+#[derive(Clone, Copy)]
+struct ValueReader<'c, 's> {
     context: &'c ReadContext<'s>,
     node: NodeId,
+    is_array: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for ArrayReader<'_, '_> {
+impl<'de> DeserializeSeed<'de> for ValueReader<'_, '_> {
     type Value = Vec<DataNode>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Vec<DataNode>, D::Error> {
@@ -248,23 +246,30 @@ impl<'de> DeserializeSeed<'de> for ArrayReader<'_, '_> {
     }
 }
 
-impl ArrayReader<'_, '_> {
+impl ValueReader<'_, '_> {
+    fn fail<E: Error>(&self, message: &str) -> E {
+        self.context.fail(Some(self.node), message)
+    }
+
     fn only<E: Error>(&self, scalar: JsonScalar<'_>) -> Result<Vec<DataNode>, E> {
-        let (context, node) = (self.context, self.node);
-        if context.schema.is_list(node) {
-            let message =
-                format!("an entry of '{}' must be an object", context.schema.node(node).name);
-            return Err(context.fail(Some(node), &message));
+        let (schema, node) = (self.context.schema, self.context.schema.node(self.node));
+        if node.kind == NodeKind::List {
+            return Err(self.fail(&format!("an entry of '{}' must be an object", node.name)));
         }
-        Ok(vec![DataNode::leaf(node, LeafReader { context, node }.value(scalar)?)])
+        let Some(ty) = &node.ty else { return Err(self.fail("it has no value")) };
+        match ty.read_scalar(scalar, &ModuleNames { schema, own: node.module }) {
+            Ok(value) => Ok(vec![DataNode::leaf(self.node, value)]),
+            Err(message) => Err(self.fail(&format!("{}: {message}", node.name))),
+        }
     }
 }
 
-impl<'de> Visitor<'de> for ArrayReader<'_, '_> {
+impl<'de> Visitor<'de> for ValueReader<'_, '_> {
     type Value = Vec<DataNode>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "an array for '{}'", self.context.schema.node(self.node).name)
+        let what = if self.is_array { "an array" } else { "a value" };
+        write!(f, "{what} for '{}'", self.context.schema.node(self.node).name)
     }
 
     fn visit_bool<E: Error>(self, value: bool) -> Result<Vec<DataNode>, E> {
@@ -279,15 +284,22 @@ impl<'de> Visitor<'de> for ArrayReader<'_, '_> {
         self.only(JsonScalar::Number(&value.to_string()))
     }
 
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Vec<DataNode>, E> {
+        self.only(JsonScalar::Number(&value.to_string()))
+    }
+
     fn visit_str<E: Error>(self, value: &str) -> Result<Vec<DataNode>, E> {
         self.only(JsonScalar::Text(value))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<DataNode>, A::Error> {
         let (context, node) = (self.context, self.node);
+        if !self.is_array {
+            return Err(A::Error::invalid_type(Unexpected::Map, &self));
+        }
         if !context.schema.is_list(node) {
-            let message = format!("'{}' is not an object", context.schema.node(node).name);
-            return Err(context.fail(Some(node), &message));
+            let name = &context.schema.node(node).name;
+            return Err(self.fail(&format!("'{name}' is not an object")));
         }
         let below = ObjectReader { context, root: ObjectKind::DataNode(node) }.visit_map(map)?;
         Ok(vec![DataNode::inner(node, below)])
@@ -295,80 +307,25 @@ impl<'de> Visitor<'de> for ArrayReader<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<Vec<DataNode>, A::Error> {
         let (context, node) = (self.context, self.node);
+        if !self.is_array {
+            // `[null]`: the value of a leaf of type `empty`.
+            return match (entries.next_element::<()>()?, entries.next_element::<()>()?) {
+                (Some(()), None) => self.only(JsonScalar::Empty),
+                _ => Err(self.fail("unexpected array")),
+            };
+        }
         let mut nodes = Vec::new();
         if context.schema.is_list(node) {
-            while let Some(below) = entries
-                .next_element_seed(ObjectReader { context, root: ObjectKind::DataNode(node) })?
-            {
+            let entry = || ObjectReader { context, root: ObjectKind::DataNode(node) };
+            while let Some(below) = entries.next_element_seed(entry())? {
                 nodes.push(DataNode::inner(node, below));
             }
         } else {
-            while let Some(value) = entries.next_element_seed(LeafReader { context, node })? {
-                nodes.push(DataNode::leaf(node, value));
+            let value = ValueReader { is_array: false, ..self };
+            while let Some(values) = entries.next_element_seed(value)? {
+                nodes.extend(values);
             }
         }
         Ok(nodes)
-    }
-}
-
-struct LeafReader<'c, 's> {
-    context: &'c ReadContext<'s>,
-    node: NodeId,
-}
-
-impl LeafReader<'_, '_> {
-    fn value<E: Error>(&self, scalar: JsonScalar<'_>) -> Result<LeafValue, E> {
-        let node = self.context.schema.node(self.node);
-        let names = ModuleNames { schema: self.context.schema, own: node.module };
-        let Some(ty) = &node.ty else {
-            return Err(self.context.fail(Some(self.node), "it has no value"));
-        };
-        ty.read_scalar(scalar, &names).map_err(|message| {
-            self.context.fail(Some(self.node), &format!("{}: {message}", node.name))
-        })
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for LeafReader<'_, '_> {
-    type Value = LeafValue;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<LeafValue, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for LeafReader<'_, '_> {
-    type Value = LeafValue;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a value for '{}'", self.context.schema.node(self.node).name)
-    }
-
-    fn visit_bool<E: Error>(self, value: bool) -> Result<LeafValue, E> {
-        self.value(JsonScalar::Bool(value))
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<LeafValue, E> {
-        self.value(JsonScalar::Number(&value.to_string()))
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<LeafValue, E> {
-        self.value(JsonScalar::Number(&value.to_string()))
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<LeafValue, E> {
-        self.value(JsonScalar::Number(&value.to_string()))
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<LeafValue, E> {
-        self.value(JsonScalar::Text(value))
-    }
-
-    /// `[null]`: the value of a leaf of type `empty`.
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<LeafValue, A::Error> {
-        match (elements.next_element::<()>()?, elements.next_element::<()>()?) {
-            (Some(()), None) => self.value(JsonScalar::Empty),
-            _ => Err(self.context.fail(Some(self.node), "unexpected array")),
-        }
     }
 }

@@ -114,22 +114,6 @@ fn is_wide(ty: &LeafType, value: &LeafValue) -> bool {
 
 /// Writes a JSON string.
 pub fn write_text(buffer: &mut Vec<u8>, text: &str) {
-    let needs_escape = |byte: u8| byte < b' ' || matches!(byte, b'"' | b'\\');
-    let mut rest = text.as_bytes();
-    buffer.push(b'"');
-    while let Some(at) = rest.iter().position(|byte| needs_escape(*byte)) {
-        let (plain, escaped) = rest.split_at(at);
-        buffer.extend_from_slice(plain);
-        match escaped[0] {
-            b'"' => buffer.extend_from_slice(b"\\\""),
-            b'\\' => buffer.extend_from_slice(b"\\\\"),
-            b'\n' => buffer.extend_from_slice(b"\\n"),
-            b'\r' => buffer.extend_from_slice(b"\\r"),
-            b'\t' => buffer.extend_from_slice(b"\\t"),
-            control => buffer.extend_from_slice(format!("\\u{control:04x}").as_bytes()),
-        }
-        rest = &escaped[1..];
-    }
-    buffer.extend_from_slice(rest);
-    buffer.push(b'"');
+    // Writing text to a buffer cannot fail.
+    let _ = serde_json::to_writer(buffer, text);
 }

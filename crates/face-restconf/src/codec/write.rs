@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use super::{ChunkBuffer, Dialect, Encoding};
-use crate::tree::{LeafValue, NodeSink, WalkStopped};
+use crate::tree::{LeafValue, NodeSink, Walk};
 use crate::yang::{NodeId, NodeKind, Schema};
 
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl<'a> DataWriter<'a> {
     }
 
     /// Starts an element of the protocol around the data: `data`, `notification`.
-    pub fn open_wrapper(&mut self, name: &str) -> Result<(), WalkStopped> {
+    pub fn open_wrapper(&mut self, name: &str) -> Walk {
         match self.encoding {
             Encoding::Json => self.json_wrapper(name),
             Encoding::Xml => self.xml_wrapper(name),
@@ -66,7 +66,7 @@ impl<'a> DataWriter<'a> {
     }
 
     /// Writes a leaf of the wrapper: `eventTime`.
-    pub fn wrapper_leaf(&mut self, name: &str, text: &str) -> Result<(), WalkStopped> {
+    pub fn wrapper_leaf(&mut self, name: &str, text: &str) -> Walk {
         match self.encoding {
             Encoding::Json => self.json_wrapper_leaf(name, text),
             Encoding::Xml => self.xml_wrapper_leaf(name, text),
@@ -74,13 +74,13 @@ impl<'a> DataWriter<'a> {
         self.out.flush_if_full()
     }
 
-    pub fn close_wrapper(&mut self) -> Result<(), WalkStopped> {
+    pub fn close_wrapper(&mut self) -> Walk {
         self.end_node();
         self.out.flush_if_full()
     }
 
     /// Ends the document. Passes the rest of the buffer to its callback, or returns it if there is no callback.
-    pub fn finish(mut self) -> Result<Vec<u8>, WalkStopped> {
+    pub fn finish(mut self) -> Walk<Vec<u8>> {
         while !self.open.is_empty() {
             self.end_node();
         }
@@ -132,7 +132,7 @@ impl<'a> DataWriter<'a> {
 }
 
 impl NodeSink for DataWriter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+    fn open(&mut self, node: NodeId) -> Walk<bool> {
         let schema = self.schema;
         let known = schema.node(node);
         if known.kind == (NodeKind::Container { presence: false }) && !self.at_top() {
@@ -145,7 +145,7 @@ impl NodeSink for DataWriter<'_> {
         Ok(true)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Walk {
         self.write_pending();
         match self.encoding {
             Encoding::Json => self.json_leaf(node, value),
@@ -154,7 +154,7 @@ impl NodeSink for DataWriter<'_> {
         self.out.flush_if_full()
     }
 
-    fn close(&mut self) -> Result<(), WalkStopped> {
+    fn close(&mut self) -> Walk {
         if self.pending > 0 {
             self.pending -= 1;
             self.open.pop();
@@ -164,7 +164,7 @@ impl NodeSink for DataWriter<'_> {
         self.out.flush_if_full()
     }
 
-    fn elided_container(&mut self, node: NodeId) -> Result<(), WalkStopped> {
+    fn elided_container(&mut self, node: NodeId) -> Walk {
         self.write_pending();
         self.begin_container(node);
         self.put(match self.encoding {

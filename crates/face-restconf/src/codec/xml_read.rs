@@ -7,7 +7,7 @@ use quick_xml::name::{Namespace, NamespaceResolver, Prefix, QName, ResolveResult
 use super::normalize::normalize;
 use super::{DEPTH_MAX, RESTCONF_NAMESPACE, malformed, within_entry};
 use crate::error::{RestconfError, Result};
-use crate::tree::DataNode;
+use crate::tree::{DataNode, NodeBody};
 use crate::yang::{ModuleId, NodeId, PrefixResolver, Schema};
 
 /// Each element has a copy of its namespace, so a long namespace could use far more memory than the document.
@@ -30,13 +30,9 @@ pub(super) fn input(schema: &Schema, input: NodeId, bytes: &[u8]) -> Result<Vec<
     let mut reader = XmlReader::new(schema, bytes)?;
     let root = reader.root()?;
     if !root.is(&schema.module(schema.node(input).module).namespace, "input") {
-        return Err(reader.fail(
-            None,
-            &format!(
-                "unexpected '{}'; 'input' in the namespace of the operation is expected",
-                root.name
-            ),
-        ));
+        let name = &root.name;
+        let expected = "'input' in the namespace of the operation is expected";
+        return Err(reader.fail(None, &format!("unexpected '{name}'; {expected}")));
     }
     let nodes = reader.children(Some(input))?;
     reader.end()?;
@@ -69,11 +65,18 @@ pub(crate) enum XmlEvent {
     Eof,
 }
 
-/// A data node whose end tag has not been read. `None`: the wrapper `data`.
+/// A data node whose end tag has not been read.
 struct PartialNode {
+    /// `None`: the wrapper `data`.
     node: Option<NodeId>,
     children: Vec<DataNode>,
     text: String,
+}
+
+impl PartialNode {
+    fn new(node: Option<NodeId>) -> PartialNode {
+        PartialNode { node, children: Vec::new(), text: String::new() }
+    }
 }
 
 impl<'a> XmlReader<'a> {
@@ -110,9 +113,8 @@ impl<'a> XmlReader<'a> {
                         ResolveResult::Bound(Namespace(namespace)) => Some(namespace.to_owned()),
                         ResolveResult::Unbound => None,
                         ResolveResult::Unknown(prefix) => {
-                            return Err(
-                                self.fail(None, &format!("prefix '{prefix}' is not declared"))
-                            );
+                            let message = format!("prefix '{prefix}' is not declared");
+                            return Err(self.fail(None, &message));
                         }
                     };
                     XmlEvent::Start(XmlElement { namespace, name: name.into_inner().to_owned() })
@@ -176,9 +178,8 @@ impl<'a> XmlReader<'a> {
                 XmlEvent::Text(more) => text.push_str(&more),
                 XmlEvent::End => return Ok(text),
                 XmlEvent::Start(element) => {
-                    return Err(
-                        self.fail(None, &format!("unexpected '{}' within text", element.name))
-                    );
+                    let message = format!("unexpected '{}' within text", element.name);
+                    return Err(self.fail(None, &message));
                 }
                 XmlEvent::Eof => return Err(self.fail(None, "the document ends within an element")),
             }
@@ -218,29 +219,22 @@ impl<'a> XmlReader<'a> {
 
     /// Reads the rest of a node after its start tag.
     pub fn node(&mut self, node: NodeId) -> Result<DataNode> {
-        let mut nodes =
-            self.tree(PartialNode { node: Some(node), children: Vec::new(), text: String::new() })?;
+        let mut nodes = self.tree(Some(node))?;
         nodes.pop().ok_or_else(|| self.fail(Some(node), "it is missing"))
     }
 
     /// Reads the children of an element after its start tag.
     pub fn children(&mut self, parent: Option<NodeId>) -> Result<Vec<DataNode>> {
-        match parent {
-            None => {
-                self.tree(PartialNode { node: None, children: Vec::new(), text: String::new() })
-            }
-            Some(parent) => match self.node(parent)?.body {
-                crate::tree::NodeBody::Inner(children) => Ok(children),
-                crate::tree::NodeBody::Leaf(_) => {
-                    Err(self.fail(Some(parent), "it has no children"))
-                }
-            },
+        let Some(parent) = parent else { return self.tree(None) };
+        match self.node(parent)?.body {
+            NodeBody::Inner(children) => Ok(children),
+            NodeBody::Leaf(_) => Err(self.fail(Some(parent), "it has no children")),
         }
     }
 
     /// Reads up to the end of the first open node. Returns that node, or the children of a wrapper.
-    fn tree(&mut self, first: PartialNode) -> Result<Vec<DataNode>> {
-        let mut frames = vec![first];
+    fn tree(&mut self, first: Option<NodeId>) -> Result<Vec<DataNode>> {
+        let mut frames = vec![PartialNode::new(first)];
         self.frames(&mut frames).map_err(|mut error| {
             for PartialNode { node, children, .. } in frames.into_iter().rev() {
                 if let Some(node) = node {
@@ -267,11 +261,7 @@ impl<'a> XmlReader<'a> {
                     if frames.len() >= DEPTH_MAX {
                         return Err(self.fail(Some(node), "elements are nested too deeply"));
                     }
-                    frames.push(PartialNode {
-                        node: Some(node),
-                        children: Vec::new(),
-                        text: String::new(),
-                    });
+                    frames.push(PartialNode::new(Some(node)));
                 }
                 XmlEvent::Text(text) if is_leaf => frame.text.push_str(&text),
                 XmlEvent::Text(text) if is_whitespace(&text) => {}

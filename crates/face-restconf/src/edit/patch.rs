@@ -8,13 +8,15 @@ mod xml;
 
 pub use self::status::{PatchStatus, write_status};
 
-use super::{InsertAt, apply, find};
+use super::InsertAt;
 use crate::codec::{Dialect, Encoding};
 use crate::error::{ErrorTag, RestconfError, Result};
 use crate::model::{Edit, EditOp, InstancePath};
 use crate::path;
 use crate::tree::DataNode;
 use crate::yang::{NodeId, Schema};
+
+const NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-yang-patch";
 
 /// The maximum number of edits in one patch, whatever the limits of the request size are.
 pub const EDITS_MAX: usize = 10_000;
@@ -58,41 +60,16 @@ impl PatchEdit {
             PatchOp::Remove => EditOp::Remove,
             PatchOp::Move => return None,
         };
-        Some(Edit {
-            op,
-            target: self.target.clone(),
-            data: self.data.clone(),
-            insert_at: self.insert_at.clone(),
-        })
+        Some(self.with_data(op, self.data.clone()))
     }
 
     /// The equivalent edit of a move: the existing node replaces itself at another position.
     pub fn moving(&self, moved: DataNode) -> Edit {
-        Edit {
-            op: EditOp::Replace,
-            target: self.target.clone(),
-            data: Some(moved),
-            insert_at: self.insert_at.clone(),
-        }
+        self.with_data(EditOp::Replace, Some(moved))
     }
 
-    /// Applies the edit to the node at step `at` of its path. Returns the new node.
-    pub fn apply(
-        &self,
-        schema: &Schema,
-        before: Option<DataNode>,
-        at: usize,
-    ) -> Result<Option<DataNode>> {
-        if let Some(edit) = self.edit() {
-            return apply(schema, before, at, &edit);
-        }
-        let moved = before.as_ref().and_then(|node| find(schema, node, at, &self.target)).cloned();
-        let Some(moved) = moved else {
-            let error =
-                RestconfError::protocol(ErrorTag::DataMissing, "the node to move does not exist");
-            return Err(error.at_path(path::instance(schema, &self.target)));
-        };
-        apply(schema, before, at, &self.moving(moved))
+    fn with_data(&self, op: EditOp, data: Option<DataNode>) -> Edit {
+        Edit { insert_at: self.insert_at.clone(), ..Edit::new(op, self.target.clone(), data) }
     }
 }
 
@@ -156,21 +133,15 @@ impl UnparsedEdit {
             (true, Some("first"), None) => Some(InsertAt::First),
             (true, Some(insert_at @ ("before" | "after")), Some(point)) => {
                 let point = path::parse_below(schema, Dialect::Rfc8040, base, &point)?;
-                let keys = match point.steps.last() {
-                    Some(other) if other.node == step.node && !other.keys.is_empty() => {
-                        other.keys.clone()
-                    }
-                    _ => {
-                        return Err(wrong(format!(
-                            "the point of edit '{id}' does not name an entry of the same list"
-                        )));
-                    }
+                let beside = point.steps.last().filter(|other| other.node == step.node);
+                let Some(keys) = beside.map(|other| other.keys.clone()).filter(|k| !k.is_empty())
+                else {
+                    return Err(wrong(format!(
+                        "the point of edit '{id}' does not name an entry of the same list"
+                    )));
                 };
-                Some(if insert_at == "before" {
-                    InsertAt::Before(keys)
-                } else {
-                    InsertAt::After(keys)
-                })
+                let before = insert_at == "before";
+                Some(if before { InsertAt::Before(keys) } else { InsertAt::After(keys) })
             }
             (true, _, _) => {
                 return Err(wrong(format!("edit '{id}' has an invalid 'where' or 'point'")));
@@ -191,10 +162,8 @@ impl PatchEdit {
         self.data = match (wants, value.as_mut().map(|nodes| (nodes.len(), nodes.pop()))) {
             (true, Some((1, Some(node)))) => Some(node),
             (true, Some(_)) => {
-                return Err(wrong(format!(
-                    "the value of edit '{}' must be exactly one node",
-                    self.id
-                )));
+                let message = format!("the value of edit '{}' must be exactly one node", self.id);
+                return Err(wrong(message));
             }
             (true, None) => return Err(absent("value")),
             (false, None) => None,
@@ -219,10 +188,7 @@ fn ensure_unique(edits: &[PatchEdit]) -> Result<()> {
 }
 
 fn absent(name: &str) -> RestconfError {
-    RestconfError::protocol(
-        ErrorTag::MalformedMessage,
-        format!("Error parsing input: '{name}' is missing"),
-    )
+    wrong(format!("'{name}' is missing"))
 }
 
 fn wrong(message: String) -> RestconfError {

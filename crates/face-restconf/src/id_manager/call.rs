@@ -10,22 +10,18 @@ use allod_core::view::State;
 use allod_core::view::blocks as view;
 
 use super::IdManager;
+use super::nodes::IdManagerNodes;
 use super::settings::UnknownKey;
 use super::show::{expired_s, leaves};
-use crate::error::{ErrorTag, RestconfError, Result};
-use crate::model::{CallPlan, OperationOutput};
-use crate::tree::{DataNode, LeafValue, Siblings};
+use crate::error::{RestconfError, Result};
+use crate::model::{CallPlan, OperationCall, OperationOutput};
+use crate::tree::{DataNode, Siblings};
 use crate::yang::NodeId;
 
 impl IdManager {
-    pub(super) fn rpc_plan(
-        &self,
-        state: &State,
-        operation: NodeId,
-        input: &[DataNode],
-    ) -> Result<CallPlan> {
-        let (nodes, settings) = (&*self.nodes, &self.settings);
-        let input = RpcInput { operation, leaves: input, model: self };
+    pub(super) fn rpc_plan(&self, state: &State, call: OperationCall<'_>) -> Result<CallPlan> {
+        let (nodes, settings, operation) = (&*self.nodes, &self.settings, call.operation);
+        let input = RpcInput { operation, leaves: call.input, model: self };
         let command = if operation == nodes.create.rpc {
             let pool = input.name(nodes.create.pool_name, "pool-name")?;
             BlocksCommand::Create(CreateBlockPool {
@@ -69,7 +65,9 @@ impl IdManager {
             let message = "the id-manager has no such operation";
             return Err(RestconfError::not_supported(message));
         };
-        Ok(CallPlan::Command(Command::Blocks(command)))
+        let nodes = self.nodes.clone();
+        let output = Box::new(move |receipt: &Receipt| output(&nodes, operation, receipt));
+        Ok(CallPlan::Command(Command::Blocks(command), output))
     }
 
     fn allocate_command(&self, pool: Arc<str>, key: Arc<str>, want: WantIds) -> BlocksCommand {
@@ -101,26 +99,24 @@ impl IdManager {
         let mut output: OperationOutput =
             first.map(|id| DataNode::leaf(existing.first, id)).into_iter().collect();
         output.extend(all);
-        let expired = LeafValue::Uint(expired_s(entry.expires_ms).into());
-        output.push(DataNode::leaf(existing.expired_time, expired));
+        output.push(DataNode::leaf(existing.expired_time, expired_s(entry.expires_ms)));
         Ok(output)
     }
+}
 
-    pub(super) fn rpc_output(&self, operation: NodeId, receipt: &Receipt) -> OperationOutput {
-        let Some(Outcome::Ids(ids)) = receipt.outcomes.first() else { return Vec::new() };
-        let nodes = &self.nodes;
-        if operation == nodes.allocate.rpc {
-            let mut given = leaves(nodes.allocate.given, ids);
-            // A key with a range holds several ids; return the first.
-            given.truncate(1);
-            given
-        } else if operation == nodes.range.rpc {
-            leaves(nodes.range.given, ids)
-        } else if operation == nodes.release.rpc {
-            leaves(nodes.release.given, ids)
-        } else {
-            Vec::new()
-        }
+fn output(nodes: &IdManagerNodes, operation: NodeId, receipt: &Receipt) -> OperationOutput {
+    let Some(Outcome::Ids(ids)) = receipt.outcomes.first() else { return Vec::new() };
+    if operation == nodes.allocate.rpc {
+        let mut given = leaves(nodes.allocate.given, ids);
+        // A key with a range holds several ids; return the first.
+        given.truncate(1);
+        given
+    } else if operation == nodes.range.rpc {
+        leaves(nodes.range.given, ids)
+    } else if operation == nodes.release.rpc {
+        leaves(nodes.release.given, ids)
+    } else {
+        Vec::new()
     }
 }
 
@@ -133,10 +129,7 @@ struct RpcInput<'a> {
 
 impl RpcInput<'_> {
     fn name(&self, node: NodeId, leaf: &str) -> Result<Arc<str>> {
-        match self.leaves.value_of(node) {
-            Some(LeafValue::Text(text)) => Ok(text.clone()),
-            _ => Err(self.missing(leaf)),
-        }
+        self.leaves.shared_text(node).cloned().ok_or_else(|| self.missing(leaf))
     }
 
     fn number(&self, node: NodeId, leaf: &str) -> Result<u32> {
@@ -144,13 +137,12 @@ impl RpcInput<'_> {
     }
 
     fn maybe(&self, node: NodeId) -> Option<u32> {
-        self.leaves.uint(node).and_then(|number| u32::try_from(number).ok())
+        self.leaves.number(node)
     }
 
     fn missing(&self, leaf: &str) -> RestconfError {
         let rpc = &self.model.schema.node(self.operation).name;
         let message = format!("{rpc} needs {leaf}");
-        RestconfError::application(ErrorTag::MissingElement, message)
-            .at_path(format!("/id-manager:input/{leaf}"))
+        RestconfError::missing_element(message).at_path(format!("/id-manager:input/{leaf}"))
     }
 }

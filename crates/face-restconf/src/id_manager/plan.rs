@@ -22,9 +22,9 @@ use self::family::{FamilyTrees, PoolFamily};
 use super::IdManager;
 use super::nodes::IdManagerNodes;
 use super::refusals::{at_entry, at_pool};
-use crate::edit::{apply, data_exists, data_missing, find};
+use crate::edit::{apply, data_missing, ensure_possible, is_new};
 use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
-use crate::model::{Edit, EditOp, EditPlan, InstancePath, PathStep};
+use crate::model::{Edit, EditOp, EditPlan, InstancePath, PathStep, RequestedEdits};
 use crate::path;
 use crate::tree::{DataNode, LeafValue, Siblings};
 
@@ -32,20 +32,16 @@ impl IdManager {
     pub(super) fn edit_plan(
         &self,
         snapshot: &Snapshot<'_>,
-        edits: &[Edit],
-        unchanged: Option<&InstancePath>,
+        edits: RequestedEdits<'_>,
     ) -> Result<EditPlan> {
         let mut planner =
             IdEditPlanner { model: self, state: snapshot.state, families: BTreeMap::new() };
-        let mut created = Vec::with_capacity(edits.len());
-        for (number, edit) in edits.iter().enumerate() {
-            created.push(planner.edit(edit).map_err(|error| error.of_edit(number))?);
-        }
+        let created = edits.apply_each(|edit| planner.edit(edit))?;
         let mut pools = planner.pools()?;
         if pools.is_empty() {
             return Ok(EditPlan { command: None, created });
         }
-        let seen_all = match unchanged.map(|target| self.pool_of(snapshot, target)) {
+        let seen_all = match edits.unchanged.map(|target| self.pool_of(snapshot, target)) {
             None => false,
             Some(None) => true,
             Some(Some(pool)) => {
@@ -66,13 +62,8 @@ impl IdManager {
 
 /// An edit that only checks that the pool is unchanged.
 fn no_change() -> PutBlockPool {
-    PutBlockPool {
-        saw: None,
-        definition: None,
-        replace_entries: false,
-        put: vec![],
-        remove: vec![],
-    }
+    let (saw, definition, put, remove) = (None, None, vec![], vec![]);
+    PutBlockPool { saw, definition, replace_entries: false, put, remove }
 }
 
 struct IdEditPlanner<'a> {
@@ -101,7 +92,7 @@ impl IdEditPlanner<'_> {
             [] => Err(not_supported()),
             [_] => self.edit_all(edit),
             [_, list, ..] => match &list.keys[..] {
-                [] if is_deletion(edit.op) => self.edit_all(edit),
+                [] if edit.op.is_deletion() => self.edit_all(edit),
                 [] => Err(whole_list_error()),
                 [LeafValue::Text(name), ..] => self.edit_one(edit, &name.clone()),
                 _ => Err(not_supported()),
@@ -112,20 +103,12 @@ impl IdEditPlanner<'_> {
     /// Applies an edit to the whole list of pools.
     fn edit_all(&mut self, edit: &Edit) -> Result<bool> {
         let names = self.names();
-        if edit.data.is_none() && !is_deletion(edit.op) {
+        if edit.data.is_none() && !edit.op.is_deletion() {
             return Err(RestconfError::protocol(ErrorTag::MissingElement, "the data is missing"));
         }
-        match edit.op {
-            EditOp::Create if !names.is_empty() => {
-                return Err(data_exists(&self.model.schema, &edit.target));
-            }
-            EditOp::Delete if names.is_empty() => {
-                return Err(data_missing(&self.model.schema, &edit.target));
-            }
-            EditOp::Create | EditOp::Replace | EditOp::Delete | EditOp::Remove => {
-                names.iter().for_each(|name| self.family(name).remove())
-            }
-            EditOp::Merge => {}
+        ensure_possible(&self.model.schema, edit, !names.is_empty())?;
+        if edit.op != EditOp::Merge {
+            names.iter().for_each(|name| self.family(name).remove());
         }
         let list = self.nodes().id_pool;
         let entries = edit.data.iter().flat_map(|data| data.entries(list));
@@ -133,11 +116,10 @@ impl IdEditPlanner<'_> {
         let (children, parents): (Vec<&DataNode>, Vec<&DataNode>) = entries.partition(is_child);
         // Parents before children, in whatever order the client sent them.
         for entry in parents.into_iter().chain(children) {
-            let op = if edit.op == EditOp::Merge { EditOp::Merge } else { EditOp::Replace };
             let pools = PathStep { node: self.nodes().id_pools, keys: vec![] };
             let step = PathStep { node: list, keys: entry.keys(&self.model.schema) };
             let target = InstancePath { steps: vec![pools, step] };
-            self.edit(&Edit { op, target, data: Some(entry.clone()), insert_at: None })?;
+            self.edit(&Edit::new(edit.op.of_entries(), target, Some(entry.clone())))?;
         }
         Ok(names.is_empty())
     }
@@ -155,10 +137,8 @@ impl IdEditPlanner<'_> {
 
     fn edit_parent(&mut self, edit: &Edit, name: &Arc<str>) -> Result<bool> {
         let existed = self.family(name).exists();
-        if is_deletion(edit.op) {
-            if !existed && edit.op == EditOp::Delete {
-                return Err(data_missing(&self.model.schema, &edit.target));
-            }
+        if edit.op.is_deletion() {
+            ensure_possible(&self.model.schema, edit, existed)?;
             self.family(name).remove();
             return Ok(false);
         }
@@ -184,14 +164,13 @@ impl IdEditPlanner<'_> {
         let (model, state) = (self.model, self.state);
         let nodes = &model.nodes;
         let step = &edit.target.steps[2];
-        let is_deletion = is_deletion(edit.op);
+        let is_deletion = edit.op.is_deletion();
         if step.node == nodes.id_entries && self.family(name).exists() {
             return match &step.keys[..] {
                 [LeafValue::Text(key), ..] => self.family(name).edit_entry(model, state, key, edit),
                 _ if is_deletion => {
-                    if edit.op == EditOp::Delete && !self.family(name).has_entries(state) {
-                        return Err(data_missing(&self.model.schema, &edit.target));
-                    }
+                    let exists = self.family(name).has_entries(state);
+                    ensure_possible(&model.schema, edit, exists)?;
                     self.family(name).entries.clear();
                     Ok(false)
                 }
@@ -215,8 +194,7 @@ impl IdEditPlanner<'_> {
                 );
             }
         }
-        let in_tree = |node: &DataNode| find(&model.schema, node, 1, &edit.target).is_some();
-        let created = !trees.parent.as_ref().is_some_and(in_tree);
+        let created = is_new(&model.schema, trees.parent.as_ref(), 1, edit);
         trees.parent = apply(&model.schema, trees.parent.take(), 1, edit)?;
         family.layout_changed = true;
         Ok(created)
@@ -254,7 +232,7 @@ impl IdEditPlanner<'_> {
         if edit.target.steps[2].node == model.nodes.allocated {
             return self.family(pool).edit_allocated(model, state, name, edit);
         }
-        if edit.target.steps[2].node == model.nodes.id_entries && !is_deletion(edit.op) {
+        if edit.target.steps[2].node == model.nodes.id_entries && !edit.op.is_deletion() {
             return Err(only_in_parent(pool, path::instance(&model.schema, &edit.target)));
         }
         let family = self.family(pool);
@@ -262,7 +240,7 @@ impl IdEditPlanner<'_> {
         let Some(child) = trees.children.iter_mut().find(|(child, _)| child == name) else {
             return Err(data_missing(&self.model.schema, &edit.target));
         };
-        let created = find(&model.schema, &child.1, 1, &edit.target).is_none();
+        let created = is_new(&model.schema, Some(&child.1), 1, edit);
         if let Some(after) = apply(&model.schema, Some(child.1.clone()), 1, edit)? {
             child.1 = after;
         }
@@ -301,7 +279,7 @@ impl IdEditPlanner<'_> {
                         "'{name}' already is a parent pool, and cannot become a child of '{parent}'"
                     );
                     let at = format!("{}/parent-pool-name", at_pool(name));
-                    Err(RestconfError::application(ErrorTag::InvalidValue, message).at_path(at))
+                    Err(RestconfError::wrong_value(message).at_path(at))
                 }
             };
         }
@@ -324,9 +302,7 @@ impl IdEditPlanner<'_> {
         let (model, state) = (self.model, self.state);
         let mut pools = Vec::new();
         for (name, family) in self.families {
-            if let Some(edit) = family.finish(model, state)? {
-                pools.push((name, edit));
-            }
+            pools.extend(family.finish(model, state)?.map(|edit| (name, edit)));
         }
         Ok(pools)
     }
@@ -340,20 +316,12 @@ fn not_supported() -> RestconfError {
 }
 
 fn only_in_children(at: String) -> RestconfError {
-    RestconfError::application(
-        ErrorTag::InvalidValue,
-        "only a child pool can have an allocated-ids-holder",
-    )
-    .at_path(at)
+    RestconfError::wrong_value("only a child pool can have an allocated-ids-holder").at_path(at)
 }
 
 fn only_in_parent(pool: &str, at: String) -> RestconfError {
     let message = format!("only the parent pool '{pool}' can have id-entries");
-    RestconfError::application(ErrorTag::InvalidValue, message).at_path(at)
-}
-
-fn is_deletion(op: EditOp) -> bool {
-    matches!(op, EditOp::Delete | EditOp::Remove)
+    RestconfError::wrong_value(message).at_path(at)
 }
 
 fn whole_list_error() -> RestconfError {
@@ -383,6 +351,6 @@ impl SplitEdit {
         }
         let data = edit.data.as_ref().map(|data| DataNode::inner(data.schema, rest));
         let (op, target) = (edit.op, edit.target.clone());
-        SplitEdit { edit: Edit { op, target, data, insert_at: None }, entries, allocated }
+        SplitEdit { edit: Edit::new(op, target, data), entries, allocated }
     }
 }

@@ -14,7 +14,7 @@ use super::nodes::IdManagerNodes;
 use super::settings::IdManagerSettings;
 use super::show;
 use crate::model::{InstancePath, PathStep};
-use crate::tree::{LeafValue, NodeSink, NodeSource, WalkStopped, build, select};
+use crate::tree::{LeafValue, NodeSink, NodeSource, Walk, build, select, source, write_within};
 
 /// An entry of the list of pools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,31 +48,42 @@ pub(crate) fn read(
         return None;
     }
     let freeze = |name: &str| view::frozen(state, name, |pool| settings.child(pool));
+    let shared = nodes.clone();
     let name = match steps.get(1).map(|step| &step.keys[..]) {
         None | Some([]) => {
             let pools: Vec<FrozenBlockPool> =
                 view::names(state).filter_map(|name| freeze(name)).collect();
-            let wrapped = steps.len() < 2;
-            let source =
-                PoolSource { nodes: nodes.clone(), part: PoolPart::All { wrapped }, pools };
-            return (!source.pools.is_empty()).then(|| Box::new(source) as Box<dyn NodeSource>);
+            let container = (steps.len() < 2).then_some(nodes.id_pools);
+            if pools.is_empty() {
+                return None;
+            }
+            return source(move |sink| {
+                write_within(sink, container, |sink| {
+                    pools.iter().try_for_each(|pool| family(&shared, &pools, pool, sink))
+                })
+            });
         }
         Some([LeafValue::Text(name), ..]) => name,
         Some(_) => return None,
     };
     let rest = &steps[2..];
-    let frozen_part = |pool: &str, part: PoolPart| {
-        let pools = vec![freeze(pool)?];
-        Some(Box::new(PoolSource { nodes: nodes.clone(), part, pools }) as Box<dyn NodeSource>)
-    };
     let frame = |pool: &str| view::definition(state, pool, |pool| settings.child(pool));
     match (pool_entry(state, settings, name)?, rest) {
-        (PoolEntry::Parent(pool), []) => frozen_part(&pool, PoolPart::Parent),
+        (PoolEntry::Parent(pool), []) => {
+            let pool = freeze(&pool)?;
+            source(move |sink| {
+                show::parent(&shared, &pool.name, &pool.definition, &sorted(&pool), sink)
+            })
+        }
         (PoolEntry::Parent(pool), [step, below @ ..]) if step.node == nodes.id_entries => {
             match &step.keys[..] {
                 [] => {
-                    let any = view::entry_count(state, &pool).is_some_and(|held| held > 0);
-                    any.then(|| frozen_part(&pool, PoolPart::Entries)).flatten()
+                    view::entry_count(state, &pool).filter(|held| *held > 0)?;
+                    let pool = freeze(&pool)?;
+                    source(move |sink| {
+                        let mut entries = sorted(&pool).into_iter();
+                        entries.try_for_each(|entry| show::id_entry(&shared, &entry, sink))
+                    })
                 }
                 [LeafValue::Text(key), ..] => {
                     let entry = view::entry(state, &pool, key)?;
@@ -85,10 +96,16 @@ pub(crate) fn read(
             let frame = frame(&pool)?;
             part_of(rest, |sink| show::parent(nodes, &pool, &frame, &[], sink))
         }
-        (PoolEntry::Child(pool, child), []) => {
-            let frame = frame(&pool)?;
-            child_of(&frame, &child)?;
-            frozen_part(&pool, PoolPart::Child(child))
+        (PoolEntry::Child(pool, name), []) => {
+            let pool = freeze(&pool)?;
+            child_of(&pool.definition, &name)?;
+            source(move |sink| match child_of(&pool.definition, &name) {
+                Some(child) => {
+                    let entries = if holds(&pool, child) { sorted(&pool) } else { Vec::new() };
+                    show::child(&shared, &pool.name, &pool.definition, child, &entries, sink)
+                }
+                None => Ok(()),
+            })
         }
         (PoolEntry::Child(pool, child), [step, below @ ..]) if step.node == nodes.allocated => {
             let holds = view::is_enhanced(state, &pool)
@@ -97,16 +114,20 @@ pub(crate) fn read(
             if !holds {
                 return None;
             }
-            match below {
-                [] => frozen_part(&pool, PoolPart::Allocated { wrapped: true }),
-                [list, below @ ..] => match &list.keys[..] {
-                    [] => frozen_part(&pool, PoolPart::Allocated { wrapped: false }),
-                    [LeafValue::Uint(id), ..] => {
-                        let entry = view::holder(state, &pool, u32::try_from(*id).ok()?)?;
-                        part_of(below, |sink| show::allocated_entry(nodes, *id, &entry, sink))
-                    }
-                    _ => None,
-                },
+            match below.first().map(|list| &list.keys[..]) {
+                None => {
+                    let pool = freeze(&pool)?;
+                    source(move |sink| show::allocated(&shared, &sorted(&pool), sink))
+                }
+                Some([]) => {
+                    let pool = freeze(&pool)?;
+                    source(move |sink| show::allocated_entries(&shared, &sorted(&pool), sink))
+                }
+                Some([LeafValue::Uint(id), ..]) => {
+                    let entry = view::holder(state, &pool, u32::try_from(*id).ok()?)?;
+                    part_of(&below[1..], |sink| show::allocated_entry(nodes, *id, &entry, sink))
+                }
+                Some(_) => None,
             }
         }
         (PoolEntry::Child(pool, name), _) => {
@@ -125,75 +146,27 @@ fn child_of<'a>(frame: &'a BlockPool, name: &str) -> Option<&'a Child> {
 /// The nodes that the steps name below the node that `show` writes.
 fn part_of(
     steps: &[PathStep],
-    show: impl FnOnce(&mut dyn NodeSink) -> Result<(), WalkStopped>,
+    show: impl FnOnce(&mut dyn NodeSink) -> Walk,
 ) -> Option<Box<dyn NodeSource>> {
     select(build(show)?, steps)
 }
 
-/// The part of the pools to write.
-enum PoolPart {
-    All { wrapped: bool },
-    Parent,
-    Child(Arc<str>),
-    Entries,
-    Allocated { wrapped: bool },
-}
-
-struct PoolSource {
-    nodes: Arc<IdManagerNodes>,
-    part: PoolPart,
-    /// All pools, or a single one.
-    pools: Vec<FrozenBlockPool>,
-}
-
-impl NodeSource for PoolSource {
-    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
-        let nodes = &*self.nodes;
-        if let PoolPart::All { wrapped } = self.part {
-            if wrapped && !sink.open(nodes.id_pools)? {
-                return Ok(());
-            }
-            self.pools.iter().try_for_each(|pool| self.family(pool, sink))?;
-            return if wrapped { sink.close() } else { Ok(()) };
-        }
-        let Some(pool) = self.pools.first() else { return Ok(()) };
-        match &self.part {
-            PoolPart::All { .. } => Ok(()),
-            PoolPart::Parent => {
-                show::parent(nodes, &pool.name, &pool.definition, &sorted(pool), sink)
-            }
-            PoolPart::Child(name) => match child_of(&pool.definition, name) {
-                Some(child) => {
-                    let entries = if holds(pool, child) { sorted(pool) } else { Vec::new() };
-                    show::child(nodes, &pool.name, &pool.definition, child, &entries, sink)
-                }
-                None => Ok(()),
-            },
-            PoolPart::Entries => {
-                sorted(pool).iter().try_for_each(|entry| show::id_entry(nodes, entry, sink))
-            }
-            PoolPart::Allocated { wrapped: true } => show::allocated(nodes, &sorted(pool), sink),
-            PoolPart::Allocated { wrapped: false } => {
-                show::allocated_entries(nodes, &sorted(pool), sink)
-            }
+/// Writes a pool and its children, except a child with the name of another pool, which would be a duplicate list entry.
+fn family(
+    nodes: &IdManagerNodes,
+    pools: &[FrozenBlockPool],
+    pool: &FrozenBlockPool,
+    sink: &mut dyn NodeSink,
+) -> Walk {
+    let entries = sorted(pool);
+    show::parent(nodes, &pool.name, &pool.definition, &entries, sink)?;
+    for child in pool.definition.layout.children.iter().filter(|child| show::is_listed(child)) {
+        if pools.binary_search_by(|pool| pool.name.cmp(&child.name)).is_err() {
+            let entries = if holds(pool, child) { &entries[..] } else { &[] };
+            show::child(nodes, &pool.name, &pool.definition, child, entries, sink)?;
         }
     }
-}
-
-impl PoolSource {
-    /// Writes a pool and its children, except a child with the name of another pool, which would be a duplicate list entry.
-    fn family(&self, pool: &FrozenBlockPool, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
-        let entries = sorted(pool);
-        show::parent(&self.nodes, &pool.name, &pool.definition, &entries, sink)?;
-        for child in pool.definition.layout.children.iter().filter(|child| show::is_listed(child)) {
-            let is_pool = |name: &str| self.pools.binary_search_by(|pool| (*pool.name).cmp(name));
-            if is_pool(&child.name).is_err() {
-                let entries = if holds(pool, child) { &entries[..] } else { &[] };
-                show::child(&self.nodes, &pool.name, &pool.definition, child, entries, sink)?;
-            }
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Whether the allocated ids are listed in this child.

@@ -4,7 +4,7 @@
 
 use std::fmt::Display;
 
-use allod_core::refusal::{BlocksRefusal, CapacityRefusal, Refusal, Refused};
+use allod_core::refusal::{BlocksRefusal, Refusal, Refused};
 
 use super::IdManager;
 use crate::error::{ErrorTag, RestconfError};
@@ -24,7 +24,7 @@ impl IdManager {
         };
         match refusal {
             Refusal::Invalid { .. } | Refusal::Config(_) => {
-                RestconfError::application(ErrorTag::InvalidValue, refusal.to_string())
+                RestconfError::wrong_value(refusal.to_string())
             }
             Refusal::LimitExceeded { limit, .. } => {
                 RestconfError::application(limit_tag(limit), refusal.to_string())
@@ -66,7 +66,9 @@ impl IdManager {
             | Refusal::SyncDiffers { .. }
             | Refusal::SyncExhausted { .. }
             | Refusal::CheckFailed { .. } => error(ErrorTag::OperationFailed, refusal.to_string()),
-            Refusal::Capacity(refusal) => self.capacity_error(refusal),
+            Refusal::Capacity(_) => {
+                RestconfError::application(ErrorTag::OperationFailed, refusal.to_string())
+            }
             Refusal::Blocks(refusal) => self.ids_error(operation, refusal),
             Refusal::Requests(_) | Refusal::Outbox(_) | Refusal::Alarm(_) => {
                 error(ErrorTag::InUse, refusal.to_string())
@@ -76,6 +78,9 @@ impl IdManager {
 
     fn ids_error(&self, operation: Option<NodeId>, refusal: &BlocksRefusal) -> RestconfError {
         let failed = |text: String| RestconfError::application(ErrorTag::OperationFailed, text);
+        let at = |pool: &str, tag: ErrorTag| {
+            RestconfError::application(tag, refusal.to_string()).at_path(at_pool(pool))
+        };
         match refusal {
             BlocksRefusal::KeyUnknown { pool, key, entries: 0 } => {
                 failed(format!("Id entry for {key} doesn't exist in the pool {pool}"))
@@ -86,26 +91,14 @@ impl IdManager {
             BlocksRefusal::IdUnavailable { pool, id } => {
                 failed(format!("Requested id {id} is not available in pool {pool}"))
             }
-            BlocksRefusal::NotIds { pool } if operation.is_some() => {
-                failed(refusal.to_string()).at_path(at_pool(pool))
-            }
             BlocksRefusal::NotIds { pool } => {
-                RestconfError::application(ErrorTag::DataExists, refusal.to_string())
-                    .at_path(at_pool(pool))
+                let is_call = operation.is_some();
+                let tag = if is_call { ErrorTag::OperationFailed } else { ErrorTag::DataExists };
+                at(pool, tag)
             }
-            BlocksRefusal::PoolChanged { pool, .. } => {
-                RestconfError::application(ErrorTag::InUse, refusal.to_string())
-                    .at_path(at_pool(pool))
-            }
-            BlocksRefusal::Layout { pool, .. } => {
-                RestconfError::application(ErrorTag::InvalidValue, refusal.to_string())
-                    .at_path(at_pool(pool))
-            }
+            BlocksRefusal::PoolChanged { pool, .. } => at(pool, ErrorTag::InUse),
+            BlocksRefusal::Layout { pool, .. } => at(pool, ErrorTag::InvalidValue),
         }
-    }
-
-    fn capacity_error(&self, refusal: &CapacityRefusal) -> RestconfError {
-        RestconfError::application(ErrorTag::OperationFailed, refusal.to_string())
     }
 
     fn allocates(&self, operation: Option<NodeId>) -> bool {

@@ -2,13 +2,13 @@
 //!
 //! Not here: reading them from the file; the binary does that.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use allod_core::blocks::SearchOrder;
 use allod_core::view::State;
 use allod_core::view::blocks as view;
+
+use crate::settings::setting_names;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdManagerSettings {
@@ -69,25 +69,10 @@ pub enum UnknownKey {
     Ignore,
 }
 
-impl fmt::Display for UnknownKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            UnknownKey::Error => "error",
-            UnknownKey::Ignore => "ignore",
-        })
-    }
-}
-
-impl FromStr for UnknownKey {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<UnknownKey, String> {
-        match text {
-            "error" => Ok(UnknownKey::Error),
-            "ignore" => Ok(UnknownKey::Ignore),
-            _ => Err(format!("unknown value '{text}' for an unknown key; use error or ignore")),
-        }
-    }
+setting_names! {
+    UnknownKey, "value '{}' for an unknown key", "error or ignore",
+    "error" => Error,
+    "ignore" => Ignore,
 }
 
 pub fn search_order(text: &str) -> Result<SearchOrder, String> {

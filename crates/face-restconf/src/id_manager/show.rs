@@ -7,7 +7,7 @@ use allod_core::blocks::{Child, ReleasedIds};
 use allod_core::span::Span;
 
 use super::nodes::IdManagerNodes;
-use crate::tree::{DataNode, LeafValue, NodeSink, WalkStopped, write_inner};
+use crate::tree::{DataNode, NodeSink, Walk, write_inner};
 
 /// Writes the list entry of a parent pool.
 pub(crate) fn parent(
@@ -16,18 +16,18 @@ pub(crate) fn parent(
     frame: &BlockPool,
     entries: &[IdEntry],
     sink: &mut dyn NodeSink,
-) -> Result<(), WalkStopped> {
+) -> Walk {
     let layout = &frame.layout;
     write_inner(sink, nodes.id_pool, |sink| {
-        sink.leaf(nodes.pool_name, &LeafValue::text(name))?;
-        sink.leaf(nodes.block_size, &LeafValue::Uint(layout.block_size.into()))?;
+        sink.value(nodes.pool_name, name)?;
+        sink.value(nodes.block_size, layout.block_size)?;
         for child in &layout.children {
             write_inner(sink, nodes.child_pools, |sink| {
-                sink.leaf(nodes.child_pool_name, &LeafValue::Text(child.name.clone()))?;
+                sink.value(nodes.child_pool_name, &child.name)?;
                 // A child that was written by an edit may never have allocated an id.
                 match child.access_s {
                     0 => Ok(()),
-                    at_s => sink.leaf(nodes.last_access_time, &LeafValue::Uint(at_s.into())),
+                    at_s => sink.value(nodes.last_access_time, at_s),
                 }
             })?;
         }
@@ -45,12 +45,12 @@ pub(crate) fn child(
     child: &Child,
     entries: &[IdEntry],
     sink: &mut dyn NodeSink,
-) -> Result<(), WalkStopped> {
+) -> Walk {
     write_inner(sink, nodes.id_pool, |sink| {
-        sink.leaf(nodes.pool_name, &LeafValue::Text(child.name.clone()))?;
-        sink.leaf(nodes.block_size, &LeafValue::Uint(frame.layout.block_size.into()))?;
-        sink.leaf(nodes.parent_pool_name, &LeafValue::text(name))?;
-        if has_block(child) {
+        sink.value(nodes.pool_name, &child.name)?;
+        sink.value(nodes.block_size, frame.layout.block_size)?;
+        sink.value(nodes.parent_pool_name, name)?;
+        if child.has_block() {
             available(nodes, child.start, child.end, child.cursor, sink)?;
         }
         released(nodes, frame.delay_s, &child.released, sink)?;
@@ -58,14 +58,9 @@ pub(crate) fn child(
     })
 }
 
-/// Whether the child ever received a block.
-pub(crate) fn has_block(child: &Child) -> bool {
-    child.start <= child.end
-}
-
 /// Whether the child has a list entry of its own, and is not only named by its parent.
 pub(crate) fn is_listed(child: &Child) -> bool {
-    has_block(child) || !child.released.is_empty()
+    child.has_block() || !child.released.is_empty()
 }
 
 fn available(
@@ -74,11 +69,11 @@ fn available(
     end: u32,
     cursor: i64,
     sink: &mut dyn NodeSink,
-) -> Result<(), WalkStopped> {
+) -> Walk {
     write_inner(sink, nodes.available, |sink| {
-        sink.leaf(nodes.start, &LeafValue::Uint(start.into()))?;
-        sink.leaf(nodes.end, &LeafValue::Uint(end.into()))?;
-        sink.leaf(nodes.cursor, &LeafValue::Int(cursor))
+        sink.value(nodes.start, start)?;
+        sink.value(nodes.end, end)?;
+        sink.value(nodes.cursor, cursor)
     })
 }
 
@@ -87,34 +82,27 @@ fn released(
     delay_s: u32,
     ids: &[ReleasedIds],
     sink: &mut dyn NodeSink,
-) -> Result<(), WalkStopped> {
+) -> Walk {
     write_inner(sink, nodes.released, |sink| {
         let count: u128 = ids.iter().map(|run| run.ids.len()).sum();
-        sink.leaf(
-            nodes.available_count,
-            &LeafValue::Uint(u64::try_from(count).unwrap_or(u64::MAX)),
-        )?;
-        sink.leaf(nodes.delayed_time, &LeafValue::Uint(delay_s.into()))?;
+        sink.value(nodes.available_count, u64::try_from(count).unwrap_or(u64::MAX))?;
+        sink.value(nodes.delayed_time, delay_s)?;
         let mut entries = ids.iter().flat_map(|run| each(run.ids).map(|id| (id, run.ready_s)));
         entries.try_for_each(|(id, ready_s)| {
             write_inner(sink, nodes.delayed_entries, |sink| {
-                sink.leaf(nodes.delayed_id, &LeafValue::Uint(id))?;
-                sink.leaf(nodes.ready_time, &LeafValue::Uint(ready_s.into()))
+                sink.value(nodes.delayed_id, id)?;
+                sink.value(nodes.ready_time, ready_s)
             })
         })
     })
 }
 
 /// Writes the ids of a key.
-pub(crate) fn id_entry(
-    nodes: &IdManagerNodes,
-    entry: &IdEntry,
-    sink: &mut dyn NodeSink,
-) -> Result<(), WalkStopped> {
+pub(crate) fn id_entry(nodes: &IdManagerNodes, entry: &IdEntry, sink: &mut dyn NodeSink) -> Walk {
     write_inner(sink, nodes.id_entries, |sink| {
-        sink.leaf(nodes.id_key, &LeafValue::Text(entry.key.clone()))?;
+        sink.value(nodes.id_key, &entry.key)?;
         let mut ids = entry.ids.iter().flat_map(|ids| each(*ids));
-        ids.try_for_each(|id| sink.leaf(nodes.id_value, &LeafValue::Uint(id)))
+        ids.try_for_each(|id| sink.value(nodes.id_value, id))
     })
 }
 
@@ -123,7 +111,7 @@ pub(crate) fn allocated(
     nodes: &IdManagerNodes,
     entries: &[IdEntry],
     sink: &mut dyn NodeSink,
-) -> Result<(), WalkStopped> {
+) -> Walk {
     if entries.is_empty() {
         return Ok(());
     }
@@ -134,7 +122,7 @@ pub(crate) fn allocated_entries(
     nodes: &IdManagerNodes,
     entries: &[IdEntry],
     sink: &mut dyn NodeSink,
-) -> Result<(), WalkStopped> {
+) -> Walk {
     // The ids of one key may surround those of others.
     let mut spans: Vec<(Span, &IdEntry)> =
         entries.iter().flat_map(|entry| entry.ids.iter().map(move |ids| (*ids, entry))).collect();
@@ -152,11 +140,11 @@ pub(crate) fn allocated_entry(
     id: u64,
     entry: &IdEntry,
     sink: &mut dyn NodeSink,
-) -> Result<(), WalkStopped> {
+) -> Walk {
     write_inner(sink, nodes.allocated_entries, |sink| {
-        sink.leaf(nodes.allocated_id, &LeafValue::Uint(id))?;
-        sink.leaf(nodes.expired_time, &LeafValue::Uint(expired_s(entry.expires_ms).into()))?;
-        sink.leaf(nodes.allocated_key, &LeafValue::Text(entry.key.clone()))
+        sink.value(nodes.allocated_id, id)?;
+        sink.value(nodes.expired_time, expired_s(entry.expires_ms))?;
+        sink.value(nodes.allocated_key, &entry.key)
     })
 }
 
@@ -173,8 +161,5 @@ pub(crate) fn each(ids: Span) -> impl Iterator<Item = u64> {
 
 /// The ids of the spans, as leaf-list entries.
 pub(crate) fn leaves(node: crate::yang::NodeId, ids: &[Span]) -> Vec<DataNode> {
-    ids.iter()
-        .flat_map(|ids| each(*ids))
-        .map(|id| DataNode::leaf(node, LeafValue::Uint(id)))
-        .collect()
+    ids.iter().flat_map(|ids| each(*ids)).map(|id| DataNode::leaf(node, id)).collect()
 }

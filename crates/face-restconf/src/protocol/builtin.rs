@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use allod_core::event::Event;
-use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_engine::Snapshot;
 
 use super::library;
 use super::monitoring::{self, StreamInfo};
 use crate::error::{ErrorTag, RestconfError, Result};
-use crate::model::{CallPlan, Content, Edit, EditPlan, InstancePath, OperationOutput, YangModel};
+use crate::model::{
+    CallPlan, Content, EditPlan, InstancePath, OperationCall, RequestedEdits, YangModel,
+};
 use crate::tree::{DataNode, NodeSource, matches, select};
 use crate::yang::{NodeId, Schema};
 
@@ -63,7 +63,7 @@ impl YangModel for Builtin {
         Ok(select(top, target.steps.get(1..).unwrap_or_default()))
     }
 
-    fn plan(&self, _: &Snapshot<'_>, _: &[Edit], _: Option<&InstancePath>) -> Result<EditPlan> {
+    fn plan(&self, _: &Snapshot<'_>, _: RequestedEdits<'_>) -> Result<EditPlan> {
         Err(read_only())
     }
 
@@ -71,26 +71,12 @@ impl YangModel for Builtin {
         false
     }
 
-    fn call(
-        &self,
-        _: &Snapshot<'_>,
-        _: NodeId,
-        _: &InstancePath,
-        _: &[DataNode],
-    ) -> Result<CallPlan> {
+    fn call(&self, _: &Snapshot<'_>, _: OperationCall<'_>) -> Result<CallPlan> {
         Err(read_only())
-    }
-
-    fn output(&self, _: NodeId, _: &Receipt) -> OperationOutput {
-        Vec::new()
     }
 
     fn error(&self, _: Option<NodeId>, _: &Refused) -> RestconfError {
         read_only()
-    }
-
-    fn notifications(&self, _: &Event) -> Vec<DataNode> {
-        Vec::new()
     }
 }
 

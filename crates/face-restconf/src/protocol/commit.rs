@@ -10,9 +10,11 @@ use super::conditions::Preconditions;
 use super::{Restconf, errors};
 use crate::edit::patch::YangPatch;
 use crate::error::{ErrorTag, RestconfError, Result};
-use crate::model::{CallPlan, Content, Edit, InstancePath, OperationOutput, PathStep, YangModel};
-use crate::tree::DataNode;
-use crate::yang::{NodeId, NodeKind};
+use crate::model::{
+    CallPlan, Content, Edit, InstancePath, OperationCall, OperationOutput, PathStep,
+    RequestedEdits, YangModel,
+};
+use crate::yang::NodeKind;
 
 /// The result of a request with edits.
 pub(super) struct EditResult {
@@ -56,7 +58,8 @@ impl Restconf {
                         Cow::Owned(self.edits_of(snapshot, &**model, patch)?)
                     }
                 };
-                Ok((model.plan(snapshot, &edits, unchanged)?, snapshot.at))
+                let edits = RequestedEdits { edits: &edits, unchanged };
+                Ok((model.plan(snapshot, edits)?, snapshot.at))
             })?;
             let created = planned.created;
             let Some(command) = planned.command else { return Ok(EditResult { created, at }) };
@@ -76,31 +79,21 @@ impl Restconf {
     pub(super) async fn call(
         &self,
         model: &Arc<dyn YangModel>,
-        operation: NodeId,
-        target: &InstancePath,
-        input: &[DataNode],
+        call: OperationCall<'_>,
     ) -> Result<CallResult> {
         for _ in 0..self.settings.plans_max {
-            let (called, at) = self.read_snapshot(|snapshot| {
-                Ok((model.call(snapshot, operation, target, input)?, snapshot.at))
-            })?;
-            let (command, then) = match called {
+            let (called, at) =
+                self.read_snapshot(|snapshot| Ok((model.call(snapshot, call)?, snapshot.at)))?;
+            let (command, output) = match called {
                 CallPlan::Answer(output) => return Ok(CallResult { output, at }),
-                CallPlan::Command(command) => (command, None),
-                CallPlan::CommandThen(command, then) => (command, Some(then)),
+                CallPlan::Command(command, output) => (command, output),
             };
             let reply = self.handle.submit(command).await.map_err(|why| errors::failure(&why))?;
             match reply.answer {
-                Ok(receipt) => {
-                    let output = match then {
-                        Some(then) => then(&receipt),
-                        None => model.output(operation, &receipt),
-                    };
-                    return Ok(CallResult { output, at: reply.at });
-                }
+                Ok(receipt) => return Ok(CallResult { output: output(&receipt), at: reply.at }),
                 Err(refused) if model.is_stale(&refused) => {}
                 Err(refused) => {
-                    let error = model.error(Some(operation), &refused);
+                    let error = model.error(Some(call.operation), &refused);
                     return Err(error.at_position(reply.at.position));
                 }
             }

@@ -6,16 +6,14 @@ use std::fmt::Write;
 
 use allod_edge::Reply;
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use quick_xml::escape::escape;
 use serde_json::{Map, Value, json};
 
 use super::endpoint::RESTCONF;
-use super::media;
 use super::request::RestconfRequest;
-use super::{Restconf, library};
-use crate::codec::{Dialect, Encoding, RESTCONF_NAMESPACE as NAMESPACE};
+use super::{Restconf, library, send};
+use crate::codec::{Dialect, Element, Encoding, RESTCONF_NAMESPACE as NAMESPACE};
 use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
 use crate::yang::{Module, Schema};
 
@@ -27,22 +25,25 @@ pub(super) fn host_meta() -> Reply {
     let text = format!(
         "<?xml version='1.0' encoding='UTF-8'?>\n<XRD xmlns='http://docs.oasis-open.org/ns/xri/xrd-1.0'>\n  <Link rel='restconf' href='{RESTCONF}'/>\n</XRD>\n"
     );
-    reply(text, "application/xrd+xml")
+    send::typed(Bytes::from(text), "application/xrd+xml")
 }
 
 /// The API resource.
 pub(super) fn api(request: &RestconfRequest) -> Result<Reply> {
-    let parts = json!({ "data": {}, "operations": {}, "yang-library-version": LIBRARY_VERSION });
-    let json = json!({ "ietf-restconf:restconf": parts });
-    let version = format!("<yang-library-version>{LIBRARY_VERSION}</yang-library-version>");
-    let xml = format!("<restconf xmlns=\"{NAMESPACE}\"><data/><operations/>{version}</restconf>");
-    encoded(request, &json, xml)
+    let version = ("yang-library-version", Element::text(LIBRARY_VERSION));
+    let empty = || Element::Inner(vec![]);
+    let parts = Element::Inner(vec![("data", empty()), ("operations", empty()), version]);
+    document(request, "ietf-restconf:restconf", &parts)
 }
 
 pub(super) fn library_version(request: &RestconfRequest) -> Result<Reply> {
-    let json = json!({ "ietf-restconf:yang-library-version": LIBRARY_VERSION });
-    let name = "yang-library-version";
-    encoded(request, &json, format!("<{name} xmlns=\"{NAMESPACE}\">{LIBRARY_VERSION}</{name}>"))
+    let version = Element::text(LIBRARY_VERSION);
+    document(request, "ietf-restconf:yang-library-version", &version)
+}
+
+fn document(request: &RestconfRequest, name: &str, element: &Element<'_>) -> Result<Reply> {
+    let media = request.reply_media()?;
+    Ok(send::typed(Bytes::from(element.document(media.encoding, name, NAMESPACE)), media.name))
 }
 
 /// The list of RPCs.
@@ -105,7 +106,7 @@ pub(super) fn modules(face: &Restconf, request: &RestconfRequest) -> Result<Repl
 pub(super) fn text(schema: &Schema, file: &str) -> Result<Reply> {
     let found = schema.modules().find(|(_, module)| library::file_name(module) == file);
     match found {
-        Some((_, module)) => Ok(reply(module.text.clone(), "application/yang")),
+        Some((_, module)) => Ok(send::typed(Bytes::from(module.text.clone()), "application/yang")),
         None => {
             Err(invalid_value(format!("no module in {file}; the YANG library lists the modules"))
                 .with_status(StatusCode::NOT_FOUND))
@@ -114,16 +115,10 @@ pub(super) fn text(schema: &Schema, file: &str) -> Result<Reply> {
 }
 
 fn encoded(request: &RestconfRequest, json: &Value, xml: String) -> Result<Reply> {
-    let media = media::of_reply(request.headers(), request.endpoint.dialect)?;
+    let media = request.reply_media()?;
     let body = match media.encoding {
         Encoding::Json => json.to_string(),
         Encoding::Xml => xml,
     };
-    Ok(reply(body, media.name))
-}
-
-fn reply(body: String, kind: &'static str) -> Reply {
-    let mut reply = Reply::new(Bytes::from(body).into());
-    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    reply
+    Ok(send::typed(Bytes::from(body), media.name))
 }

@@ -3,12 +3,12 @@
 use allod_edge::Reply;
 use allod_engine::{EngineError, JournalReadError};
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderName, StatusCode};
 
 use super::endpoint::ApiEndpoint;
-use super::media;
-use crate::codec::{Encoding, RESTCONF_NAMESPACE, json_text, xml_text};
+use super::{media, send};
+use crate::codec::RESTCONF_NAMESPACE;
 use crate::error::{ErrorTag, RestconfError};
 use crate::settings::RestconfSettings;
 
@@ -26,15 +26,11 @@ impl ErrorResponder<'_> {
     pub(crate) fn reply(&self, error: &RestconfError) -> Reply {
         let media = media::of_error(self.headers, self.endpoint.dialect);
         let prefixed = self.endpoint.prefixes_errors(self.settings);
-        let body = match media.encoding {
-            Encoding::Json => json(error, prefixed),
-            Encoding::Xml => xml(error, prefixed),
-        };
-        let mut reply = Reply::new(Bytes::from(body).into());
+        let top = if prefixed { "ietf-restconf:errors" } else { "errors" };
+        let body = error.errors(prefixed).document(media.encoding, top, RESTCONF_NAMESPACE);
+        let mut reply = send::typed(Bytes::from(body), media.name);
         *reply.status_mut() = self.endpoint.status(error, self.settings);
-        let headers = reply.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.name));
-        set_headers(headers, error);
+        set_headers(reply.headers_mut(), error);
         reply
     }
 }
@@ -47,58 +43,6 @@ pub(crate) fn set_headers(headers: &mut HeaderMap, error: &RestconfError) {
     if let Some(seconds) = error.retry_after_s {
         headers.insert(RETRY_AFTER, seconds.into());
     }
-}
-
-/// The name and text of each member, in schema order. In RFC 8040, `error-info` is a tree of nodes and not text, so it is
-/// written in OpenDaylight's form only.
-pub(crate) fn members(error: &RestconfError, rfc: bool) -> Vec<(&'static str, &str)> {
-    let mut all = vec![("error-type", error.layer.name()), ("error-tag", error.tag.name())];
-    if let Some(path) = &error.path {
-        all.push(("error-path", path));
-    }
-    all.push(("error-message", &error.message));
-    if !rfc {
-        all.push(("error-info", error.info.as_ref().unwrap_or(&error.message)));
-    }
-    all
-}
-
-fn json(error: &RestconfError, prefixed: bool) -> Vec<u8> {
-    let top = if prefixed { "ietf-restconf:errors" } else { "errors" };
-    let mut out = format!("{{\"{top}\":{{\"error\":[").into_bytes();
-    json_error(&mut out, error, prefixed);
-    out.extend_from_slice(b"]}}");
-    out
-}
-
-pub(crate) fn json_error(out: &mut Vec<u8>, error: &RestconfError, rfc: bool) {
-    out.push(b'{');
-    for (n, (name, text)) in members(error, rfc).into_iter().enumerate() {
-        out.extend_from_slice(if n > 0 { b",\"" } else { b"\"" });
-        out.extend_from_slice(name.as_bytes());
-        out.extend_from_slice(b"\":");
-        json_text(out, text);
-    }
-    out.push(b'}');
-}
-
-fn xml(error: &RestconfError, prefixed: bool) -> Vec<u8> {
-    let mut out = format!("<errors xmlns=\"{RESTCONF_NAMESPACE}\">").into_bytes();
-    xml_error(&mut out, error, prefixed);
-    out.extend_from_slice(b"</errors>");
-    out
-}
-
-pub(crate) fn xml_error(out: &mut Vec<u8>, error: &RestconfError, rfc: bool) {
-    out.extend_from_slice(b"<error>");
-    for (name, text) in members(error, rfc) {
-        // XML cannot represent most control characters.
-        let text: String = text.chars().filter(|c| !c.is_control()).collect();
-        out.extend_from_slice(format!("<{name}>").as_bytes());
-        xml_text(out, &text);
-        out.extend_from_slice(format!("</{name}>").as_bytes());
-    }
-    out.extend_from_slice(b"</error>");
 }
 
 /// The error for an engine failure.
@@ -119,19 +63,17 @@ pub(crate) fn failure(failure: &EngineError) -> RestconfError {
 /// The error for events that cannot be read.
 pub(crate) fn unread(unread: &JournalReadError) -> RestconfError {
     match unread {
-        JournalReadError::Trimmed { oldest_position } => RestconfError::application(
-            ErrorTag::InvalidValue,
-            format!(
-                "events of that time have been trimmed; the oldest retained events follow position {oldest_position}"
-            ),
-        ),
+        JournalReadError::Trimmed { oldest_position } => RestconfError::wrong_value(format!(
+            "events of that time have been trimmed; the oldest retained events follow position {oldest_position}"
+        )),
         JournalReadError::Failed(why) => failure(why),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use http::header::ACCEPT;
+    use http::HeaderValue;
+    use http::header::{ACCEPT, CONTENT_TYPE};
     use http_body_util::BodyExt;
 
     use super::*;

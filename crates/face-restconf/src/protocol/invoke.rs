@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use allod_edge::Reply;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 
 use super::errors::POSITION;
 use super::media::MediaType;
@@ -13,7 +12,7 @@ use super::send::{self, BodyLayout};
 use super::{Restconf, routes, write};
 use crate::codec::{self, Dialect};
 use crate::error::{RestconfError, Result, invalid_value};
-use crate::model::{InstancePath, PathStep};
+use crate::model::{InstancePath, OperationCall, PathStep};
 use crate::path;
 use crate::query::{RequestKind, RestconfParams};
 use crate::tree::DataNode;
@@ -76,16 +75,15 @@ async fn invoke(
     let schema = face.schema.clone();
     let read = move |body: &[u8]| codec::read_input(&schema, operation, encoding, body);
     let input = write::parse(request.call.body.clone(), read).await?;
-    let result = face.call(&model, operation, target, &input).await?;
+    let call = OperationCall { operation, target, input: &input };
+    let result = face.call(&model, call).await?;
     let mut reply = match face.schema.output(operation).filter(|_| !result.output.is_empty()) {
         None => send::empty(StatusCode::NO_CONTENT),
         Some(output) => {
             let layout = BodyLayout::whole(media.encoding, request.endpoint.dialect);
             let source = Box::new(DataNode::inner(output, result.output));
             let body = send::body(face, layout, source).await?;
-            let mut reply = Reply::new(body.unwrap_or_default());
-            reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media.name));
-            reply
+            send::typed(body.unwrap_or_default(), media.name)
         }
     };
     reply.headers_mut().insert(POSITION, result.at.position.into());

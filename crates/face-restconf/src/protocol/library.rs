@@ -1,7 +1,7 @@
 //! The YANG library: the modules of the server, as in RFC 8525 and RFC 7895. It depends on the schema only.
 
 use super::endpoint::RESTCONF;
-use crate::tree::{DataNode, LeafValue, NodeBody};
+use crate::tree::{DataNode, LeafValue};
 use crate::yang::{Module, NodeId, Schema};
 
 /// The name of the only module set and the only schema.
@@ -35,18 +35,11 @@ impl<'a> NodeMaker<'a> {
     }
 
     pub(super) fn inner(&self, children: Vec<DataNode>) -> DataNode {
-        DataNode { schema: self.at, body: NodeBody::Inner(children) }
+        DataNode::inner(self.at, children)
     }
 
-    pub(super) fn leaf(&self, name: &str, text: &str) -> Result<DataNode, String> {
-        Ok(DataNode {
-            schema: self.below(name)?.at,
-            body: NodeBody::Leaf(LeafValue::Text(text.into())),
-        })
-    }
-
-    pub(super) fn flag(&self, name: &str, value: bool) -> Result<DataNode, String> {
-        Ok(DataNode { schema: self.below(name)?.at, body: NodeBody::Leaf(LeafValue::Bool(value)) })
+    pub(super) fn leaf(&self, name: &str, value: impl Into<LeafValue>) -> Result<DataNode, String> {
+        Ok(DataNode::leaf(self.below(name)?.at, value))
     }
 }
 
@@ -63,15 +56,15 @@ fn yang_library(schema: &Schema) -> Result<DataNode, String> {
     for implemented in [true, false] {
         let list = set.below(if implemented { "module" } else { "import-only-module" })?;
         for module in all(schema).filter(|module| module.implemented == implemented) {
-            let mut leaves = vec![list.leaf("name", &module.name)?];
+            let mut leaves = vec![list.leaf("name", &*module.name)?];
             if !(implemented && module.revision.is_empty()) {
-                leaves.push(list.leaf("revision", &module.revision)?);
+                leaves.push(list.leaf("revision", &*module.revision)?);
             }
-            leaves.push(list.leaf("namespace", &module.namespace)?);
-            leaves.push(list.leaf("location", &location(module))?);
+            leaves.push(list.leaf("namespace", &*module.namespace)?);
+            leaves.push(list.leaf("location", location(module))?);
             if implemented {
                 for feature in &module.features {
-                    leaves.push(list.leaf("feature", feature)?);
+                    leaves.push(list.leaf("feature", &**feature)?);
                 }
             }
             in_set.push(list.inner(leaves));
@@ -85,23 +78,23 @@ fn yang_library(schema: &Schema) -> Result<DataNode, String> {
         let leaves = vec![datastore.leaf("name", name)?, datastore.leaf("schema", NAME)?];
         children.push(datastore.inner(leaves));
     }
-    children.push(library.leaf("content-id", &content_id(schema))?);
+    children.push(library.leaf("content-id", content_id(schema))?);
     Ok(library.inner(children))
 }
 
 fn modules_state(schema: &Schema) -> Result<DataNode, String> {
     let state = NodeMaker::top(schema, "ietf-yang-library:modules-state")?;
     let list = state.below("module")?;
-    let mut children = vec![state.leaf("module-set-id", &content_id(schema))?];
+    let mut children = vec![state.leaf("module-set-id", content_id(schema))?];
     for module in all(schema) {
         let mut leaves = vec![
-            list.leaf("name", &module.name)?,
-            list.leaf("revision", &module.revision)?,
-            list.leaf("schema", &location(module))?,
-            list.leaf("namespace", &module.namespace)?,
+            list.leaf("name", &*module.name)?,
+            list.leaf("revision", &*module.revision)?,
+            list.leaf("schema", location(module))?,
+            list.leaf("namespace", &*module.namespace)?,
         ];
         for feature in &module.features {
-            leaves.push(list.leaf("feature", feature)?);
+            leaves.push(list.leaf("feature", &**feature)?);
         }
         let conformance = if module.implemented { "implement" } else { "import" };
         leaves.push(list.leaf("conformance-type", conformance)?);

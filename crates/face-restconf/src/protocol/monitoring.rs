@@ -32,7 +32,7 @@ pub(super) fn node(
     let state = NodeMaker::top(schema, "ietf-restconf-monitoring:restconf-state")?;
     let capabilities = state.below("capabilities")?;
     let all: Result<Vec<DataNode>, String> =
-        CAPABILITIES.iter().map(|text| capabilities.leaf("capability", text)).collect();
+        CAPABILITIES.iter().map(|text| capabilities.leaf("capability", *text)).collect();
     let container = state.below("streams")?;
     let list = container.below("stream")?;
     let mut entries = Vec::new();
@@ -40,16 +40,16 @@ pub(super) fn node(
         let mut parts = vec![
             list.leaf("name", stream.name)?,
             list.leaf("description", stream.description)?,
-            list.flag("replay-support", true)?,
+            list.leaf("replay-support", true)?,
         ];
         if let Some(ms) = log_ms {
-            parts.push(list.leaf("replay-log-creation-time", &time::show(ms))?);
+            parts.push(list.leaf("replay-log-creation-time", time::show(ms))?);
         }
         let access = list.below("access")?;
         for encoding in ["json", "xml"] {
             let location = format!("{RESTCONF}/streams/{}/{encoding}", stream.name);
             let leaves =
-                vec![access.leaf("encoding", encoding)?, access.leaf("location", &location)?];
+                vec![access.leaf("encoding", encoding)?, access.leaf("location", location)?];
             parts.push(access.inner(leaves));
         }
         entries.push(list.inner(parts));

@@ -5,20 +5,18 @@ use std::sync::Arc;
 use allod_edge::Reply;
 use allod_engine::Snapshot;
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 
 use super::commit::RequestEdits;
 use super::errors::{self, POSITION};
 use super::request::RestconfRequest;
-use super::{Restconf, write};
-use crate::codec::Encoding;
+use super::{Restconf, send, write};
 use crate::edit::patch::{self, PatchEdit, PatchStatus, YangPatch, write_status};
 use crate::error::{ErrorTag, RestconfError, Result};
 use crate::model::{Content, Edit, InstancePath, YangModel};
 use crate::path;
 use crate::query::{RequestKind, RestconfParams};
-use crate::tree::{DataNode, TreeBuilder};
+use crate::tree::{DataNode, build};
 
 pub(super) async fn patch(
     face: &Arc<Restconf>,
@@ -31,37 +29,32 @@ pub(super) async fn patch(
         (face.schema.clone(), request.body_media()?.encoding, target.clone());
     let read = move |bytes: &[u8]| patch::read(&schema, &base, encoding, bytes);
     let patch = write::parse(request.call.body.clone(), read).await?;
-    let (id, ids) = (patch.id.clone(), ids(&patch));
+    let id = patch.id.clone();
+    let ids: Vec<String> = patch.edits.iter().map(|edit| edit.id.clone()).collect();
     let max = face.settings.edits_per_request_max;
-    let done = if patch.edits.len() as u64 > max {
-        Err(write::too_many(max, patch.edits.len()))
-    } else {
-        match face.ensure_edits_config(&patch) {
-            Ok(()) => {
-                face.commit(&write::edit_request(
-                    request,
-                    RequestEdits::YangPatch(patch),
-                    target,
-                    false,
-                ))
-                .await
-            }
-            Err(error) => Err(error),
-        }
+    let checked = match patch.edits.len() {
+        edits if edits as u64 > max => Err(write::too_many(max, edits)),
+        _ => face.ensure_edits_config(&patch),
+    };
+    let edits = write::edit_request(request, RequestEdits::YangPatch(patch), target, false);
+    let done = match checked {
+        Ok(()) => face.commit(&edits).await,
+        Err(error) => Err(error),
     };
     let (status, http_status) = match &done {
         Ok(_) => (PatchStatus::Ok, StatusCode::OK),
-        Err(error) => (failed(&ids, error), request.endpoint.status(error, &face.settings)),
+        Err(error) => {
+            let edit = error.edit.and_then(|edit| ids.get(edit));
+            let failed =
+                edit.map_or(PatchStatus::Failed(error), |id| PatchStatus::EditFailed(id, error));
+            (failed, request.endpoint.status(error, &face.settings))
+        }
     };
-    let prefixed = request.endpoint.prefixes_errors(&face.settings);
-    let body = write_status(media.encoding, &id, &status, &mut |out, error| match media.encoding {
-        Encoding::Json => errors::json_error(out, error, prefixed),
-        Encoding::Xml => errors::xml_error(out, error, prefixed),
-    });
-    let mut reply = Reply::new(Bytes::from(body).into());
+    let rfc = request.endpoint.prefixes_errors(&face.settings);
+    let body = write_status(media.encoding, &id, &status, rfc);
+    let mut reply = send::typed(Bytes::from(body), media.name);
     *reply.status_mut() = http_status;
     let headers = reply.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.name));
     match &done {
         Ok(done) => {
             headers.insert(POSITION, done.at.position.into());
@@ -69,19 +62,6 @@ pub(super) async fn patch(
         Err(error) => errors::set_headers(headers, error),
     }
     Ok(reply)
-}
-
-fn ids(patch: &YangPatch) -> Vec<String> {
-    patch.edits.iter().map(|edit| edit.id.clone()).collect()
-}
-
-/// The status of a failed patch: of the edit that caused the error, or of the whole patch. All edits are one command, so
-/// none of them was carried out.
-fn failed(ids: &[String], error: &RestconfError) -> PatchStatus {
-    match error.edit.and_then(|edit| ids.get(edit)) {
-        Some(id) => PatchStatus::Edits(vec![(id.clone(), Some(error.clone()))]),
-        None => PatchStatus::Failed(vec![error.clone()]),
-    }
 }
 
 impl Restconf {
@@ -119,12 +99,9 @@ impl Restconf {
         if let Some(data) = named.and_then(|edit| edit.data.clone()) {
             return Ok(data);
         }
-        let mut builder = TreeBuilder::new();
-        if let Some(source) = model.read(snapshot, target, Content::Config)? {
-            // A builder never stops the walk.
-            let _ = source.walk(&mut builder);
-        }
-        builder.finish().pop().ok_or_else(|| {
+        let source = model.read(snapshot, target, Content::Config)?;
+        let moved = source.and_then(|source| build(|sink| source.walk(sink))?.pop());
+        moved.ok_or_else(|| {
             RestconfError::protocol(ErrorTag::DataMissing, "the node to move does not exist")
                 .at_path(path::instance(&self.schema, target))
         })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use allod_edge::Reply;
-use http::header::{CACHE_CONTROL, CONTENT_TYPE, VARY};
+use http::header::{CACHE_CONTROL, VARY};
 use http::{HeaderValue, StatusCode};
 
 use super::conditions::{self, Preconditions, ReadOutcome};
@@ -47,10 +47,8 @@ pub(super) async fn get(face: &Arc<Restconf>, request: &RestconfRequest) -> Resu
             let wrapper = wrapper(face, &target, media.encoding);
             let (encoding, dialect) = (media.encoding, request.endpoint.dialect);
             let layout = BodyLayout { encoding, dialect, wrapper, filters };
-            let mut reply =
-                Reply::new(send::body(face, layout, source).await?.ok_or_else(missing)?);
-            reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media.name));
-            reply
+            let body = send::body(face, layout, source).await?.ok_or_else(missing)?;
+            send::typed(body, media.name)
         }
     };
     let headers = reply.headers_mut();

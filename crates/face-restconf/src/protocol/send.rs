@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use allod_edge::{Body, Reply, StreamError};
 use bytes::Bytes;
-use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
 use tokio::sync::mpsc;
 
 use super::Restconf;
 use crate::codec::{ChunkBuffer, DataWriter, Dialect, Encoding};
 use crate::error::{ErrorTag, RestconfError, Result};
-use crate::tree::{LeafValue, NodeSink, NodeSource, ReadFilters, WalkStopped};
+use crate::tree::{LeafValue, NodeSink, NodeSource, ReadFilters, Walk, WalkStopped};
 use crate::yang::NodeId;
 
 /// A reply with more nodes or bytes is large.
@@ -45,6 +46,13 @@ impl BodyLayout {
 pub(super) fn empty(status: StatusCode) -> Reply {
     let mut reply = Reply::new(Bytes::new().into());
     *reply.status_mut() = status;
+    reply
+}
+
+/// A reply with a body of this media type.
+pub(super) fn typed(body: impl Into<Body>, media: &'static str) -> Reply {
+    let mut reply = Reply::new(body.into());
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
     reply
 }
 
@@ -136,7 +144,7 @@ fn write(
     layout: &BodyLayout,
     source: &dyn NodeSource,
     chunks: ChunkBuffer<'_>,
-) -> Result<bool, WalkStopped> {
+) -> Walk<bool> {
     let schema = &*face.schema;
     let mut writer = DataWriter::new(schema, layout.encoding, layout.dialect, chunks);
     if let Some(name) = layout.wrapper {
@@ -160,28 +168,28 @@ struct CountingSink<'a> {
 }
 
 impl CountingSink<'_> {
-    fn count(&mut self) -> Result<(), WalkStopped> {
+    fn count(&mut self) -> Walk {
         self.count += 1;
         if self.count > self.max { Err(WalkStopped) } else { Ok(()) }
     }
 }
 
 impl NodeSink for CountingSink<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+    fn open(&mut self, node: NodeId) -> Walk<bool> {
         self.count()?;
         self.inner.open(node)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Walk {
         self.count()?;
         self.inner.leaf(node, value)
     }
 
-    fn close(&mut self) -> Result<(), WalkStopped> {
+    fn close(&mut self) -> Walk {
         self.inner.close()
     }
 
-    fn elided_container(&mut self, node: NodeId) -> Result<(), WalkStopped> {
+    fn elided_container(&mut self, node: NodeId) -> Walk {
         self.count()?;
         self.inner.elided_container(node)
     }
@@ -194,7 +202,7 @@ struct LimitedSource {
 }
 
 impl NodeSource for LimitedSource {
-    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+    fn walk(&self, sink: &mut dyn NodeSink) -> Walk {
         self.source.walk(&mut CountingSink { inner: sink, count: 0, max: self.nodes_max })
     }
 }

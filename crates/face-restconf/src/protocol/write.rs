@@ -69,11 +69,7 @@ pub(super) async fn put(face: &Arc<Restconf>, request: &RestconfRequest) -> Resu
     let edit_request = edit_request(request, RequestEdits::Plain(edits), target, false);
     let done = face.commit(&edit_request).await?;
     let is_new = !edit_request.target.steps.is_empty() && done.created.first() == Some(&true);
-    let status = match request.endpoint.dialect {
-        _ if is_new => StatusCode::CREATED,
-        Dialect::Draft02 => StatusCode::OK,
-        Dialect::Rfc8040 => StatusCode::NO_CONTENT,
-    };
+    let status = if is_new { StatusCode::CREATED } else { done_status(request) };
     let mut reply = reply(face, request, status, &edit_request.target, &done)?;
     if is_new {
         let location = path::location(&face.schema, request.endpoint.dialect, &edit_request.target);
@@ -104,37 +100,32 @@ pub(super) async fn patch(face: &Arc<Restconf>, request: &RestconfRequest) -> Re
         }
         Some(_) => {
             let node = body_as_target(face, request, &target).await?;
-            vec![Edit {
-                op: EditOp::Merge,
-                target: target.clone(),
-                data: Some(node),
-                insert_at: None,
-            }]
+            vec![Edit::new(EditOp::Merge, target.clone(), Some(node))]
         }
     };
     let edit_request = edit_request(request, RequestEdits::Plain(edits), target, true);
     let done = face.commit(&edit_request).await?;
-    let status = match request.endpoint.dialect {
-        Dialect::Draft02 => StatusCode::OK,
-        Dialect::Rfc8040 => StatusCode::NO_CONTENT,
-    };
-    reply(face, request, status, &edit_request.target, &done)
+    reply(face, request, done_status(request), &edit_request.target, &done)
 }
 
 pub(super) async fn delete(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
     let target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
     face.ensure_editable(&target, WholeList::Refused)?;
     RestconfParams::parse(request.query(), RequestKind::Other)?;
-    let edit = Edit { op: EditOp::Delete, target: target.clone(), data: None, insert_at: None };
+    let edit = Edit::new(EditOp::Delete, target.clone(), None);
     let edit_request = edit_request(request, RequestEdits::Plain(vec![edit]), target, false);
     let done = face.commit(&edit_request).await?;
-    let status = match request.endpoint.dialect {
-        Dialect::Draft02 => StatusCode::OK,
-        Dialect::Rfc8040 => StatusCode::NO_CONTENT,
-    };
-    let mut reply = send::empty(status);
+    let mut reply = send::empty(done_status(request));
     reply.headers_mut().insert(POSITION, done.at.position.into());
     Ok(reply)
+}
+
+/// The status of an edit that creates nothing.
+fn done_status(request: &RestconfRequest) -> StatusCode {
+    match request.endpoint.dialect {
+        Dialect::Draft02 => StatusCode::OK,
+        Dialect::Rfc8040 => StatusCode::NO_CONTENT,
+    }
 }
 
 pub(super) fn edit_request(
@@ -229,7 +220,7 @@ fn merge_all(face: &Restconf, parent: &InstancePath, nodes: Vec<DataNode>) -> Re
     let merge = |node: DataNode| {
         let target = below(face, parent, &node)?;
         face.ensure_config(target.steps.last())?;
-        Ok(Edit { op: EditOp::Merge, target, data: Some(node), insert_at: None })
+        Ok(Edit::new(EditOp::Merge, target, Some(node)))
     };
     nodes.into_iter().map(merge).collect()
 }
@@ -245,7 +236,7 @@ fn replace_all(face: &Restconf, nodes: Vec<DataNode>) -> Result<Vec<Edit>> {
             edits.iter().any(|edit| edit.data.as_ref().is_some_and(|data| data.schema == top));
         if is_data && node.config && !named && face.owner(top).is_ok() {
             let target = InstancePath { steps: vec![PathStep { node: top, keys: Vec::new() }] };
-            edits.push(Edit { op: EditOp::Remove, target, data: None, insert_at: None });
+            edits.push(Edit::new(EditOp::Remove, target, None));
         }
     }
     Ok(edits)

@@ -114,22 +114,17 @@ impl AlarmNodes {
         let is_over = alarm.cleared_ms.is_some();
         let mut children = self.named.leaves(&alarm.object, alarm.kind, alarm.ids);
         children.extend([
-            DataNode::leaf(self.cleared, LeafValue::Bool(is_over)),
+            DataNode::leaf(self.cleared, is_over),
             DataNode::leaf(self.changed_at, time_value(changed)),
             DataNode::leaf(self.severity, severity(alarm.kind, !is_over)),
             DataNode::leaf(self.text, text),
-            self.status_change(alarm.raised_ms, raised_severity, text),
         ]);
         // Two changes at the same time are one list entry; the later one counts.
-        match alarm.cleared_ms {
-            Some(at_ms) if at_ms == alarm.raised_ms => {
-                children.pop();
-                children.push(self.status_change(at_ms, CLEARED, text));
-            }
-            Some(at_ms) => children.push(self.status_change(at_ms, CLEARED, text)),
-            None => {}
+        if alarm.cleared_ms != Some(alarm.raised_ms) {
+            children.push(self.status_change(alarm.raised_ms, raised_severity, text));
         }
-        DataNode::inner(self.alarm, children)
+        let cleared = alarm.cleared_ms.map(|at_ms| self.status_change(at_ms, CLEARED, text));
+        DataNode::inner(self.alarm, children).with(cleared)
     }
 
     fn status_change(&self, at_ms: u64, severity: &str, text: &str) -> DataNode {
@@ -149,12 +144,9 @@ impl AlarmNodes {
             let leaves = self.named.leaves(&alarm.object, alarm.kind, alarm.ids);
             leaves.iter().filter_map(DataNode::value).eq(keys)
         });
-        let Some(alarm) = alarm else {
-            return Err(RestconfError::application(
-                ErrorTag::DataMissing,
-                "the alarm does not exist",
-            ));
-        };
+        let alarm = alarm.ok_or_else(|| {
+            RestconfError::application(ErrorTag::DataMissing, "the alarm does not exist")
+        })?;
         let (object, kind) = (alarm.object.clone(), alarm.kind);
         Ok(Command::Alarm(AlarmCommand::Purge { object, kind }))
     }

@@ -16,6 +16,7 @@ use allod_core::requests::{
     Failure, Method, Redeploy, Request, RequestPool, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::span::Span;
+use allod_core::value::IpVersion;
 use allod_core::view::State;
 use allod_core::view::requests as view;
 
@@ -24,8 +25,8 @@ use self::nodes::{FindNodes, SyncAllocNodes};
 use super::ip_pool::address_of;
 use super::{ResourcePools, error_texts, refusals};
 use crate::edit::validate_input;
-use crate::error::{ErrorTag, RestconfError, Result};
-use crate::model::{CallPlan, InstancePath, OperationOutput};
+use crate::error::{RestconfError, Result};
+use crate::model::{CallPlan, OperationCall, OperationOutput};
 use crate::tree::{DataNode, LeafValue, Siblings};
 use crate::yang::NodeId;
 
@@ -33,13 +34,8 @@ use crate::yang::NodeId;
 type ResultToOutput = Box<dyn FnOnce(Result<String, String>) -> OperationOutput + Send>;
 
 impl ResourcePools {
-    pub(super) fn call_plan(
-        &self,
-        state: &State,
-        operation: NodeId,
-        target: &InstancePath,
-        input: &[DataNode],
-    ) -> Result<CallPlan> {
+    pub(super) fn call_plan(&self, state: &State, call: OperationCall<'_>) -> Result<CallPlan> {
+        let OperationCall { operation, target, input } = call;
         validate_input(&self.schema, operation, input)?;
         let nodes = &self.calls;
         if operation == nodes.sync_alloc.action {
@@ -51,7 +47,8 @@ impl ResourcePools {
         } else if operation == nodes.find_ip.action {
             self.find_ip(state, &nodes.find_ip, input)
         } else if operation == self.alarms.purge {
-            self.alarms.purged(state, target).map(CallPlan::Command)
+            let purge = self.alarms.purged(state, target)?;
+            Ok(CallPlan::Command(purge, Box::new(|_| Vec::new())))
         } else {
             self.tool(state, operation, input).map(CallPlan::Answer)
         }
@@ -75,7 +72,7 @@ impl ResourcePools {
             }),
             (false, None) => {
                 let message = format!("cidrmask is required for pool {pool}");
-                return Err(RestconfError::application(ErrorTag::MissingElement, message));
+                return Err(RestconfError::missing_element(message));
             }
         };
         let allocated = own.allocated;
@@ -96,7 +93,7 @@ impl ResourcePools {
         let id = input.int(own.id).filter(|id| *id >= 0).map(|id| {
             u32::try_from(id).map_err(|_| {
                 let message = format!("requestedId {id} is not a 32-bit id");
-                RestconfError::application(ErrorTag::InvalidValue, message)
+                RestconfError::wrong_value(message)
             })
         });
         let method = input.text(own.method).map(|method| match method {
@@ -142,15 +139,14 @@ impl ResourcePools {
 
     fn find_id(&self, state: &State, nodes: &FindNodes, input: &[DataNode]) -> Result<CallPlan> {
         let mut pools: Vec<Arc<str>> = Vec::new();
-        for node in input.entries(nodes.pool) {
-            match node.value() {
-                Some(LeafValue::Text(name)) if !pools.contains(name) => pools.push(name.clone()),
-                _ => {}
+        for name in input.texts(nodes.pool) {
+            if !pools.contains(name) {
+                pools.push(name.clone());
             }
         }
         let want = Wanted::Id(WantedId {
             sync: (pools.len() > 1).then_some(true),
-            id: input.uint(nodes.resource).and_then(|id| u32::try_from(id).ok()),
+            id: input.number::<u32>(nodes.resource),
             parity: parity(input.text(self.calls.find_id_parity)),
             method: None,
         });
@@ -164,22 +160,21 @@ impl ResourcePools {
             Some((address, len)) => (Some(address), len.parse::<u8>().ok()),
             None => (named, None),
         };
-        let requested_len =
-            input.uint(self.calls.find_ip_length).and_then(|len| u8::try_from(len).ok());
+        let requested_len = input.number::<u8>(self.calls.find_ip_length);
         if let (Some(len), Some(requested_len)) = (len, requested_len)
             && len != requested_len
         {
             let message = format!(
                 "the resource has the prefix length {len}, but prefix-length is {requested_len}"
             );
-            return Err(RestconfError::application(ErrorTag::InvalidValue, message));
+            return Err(RestconfError::wrong_value(message));
         }
         let start = start(address)?;
         // An address without a length is a single address.
-        let whole = start.map(|(six, _)| if six { 128 } else { 32 });
+        let whole = start.and_then(|(version, _)| u8::try_from(version.width()).ok());
         let Some(size) = len.or(requested_len).or(whole) else {
             let message = "prefix-length or resource is required";
-            return Err(RestconfError::application(ErrorTag::MissingElement, message));
+            return Err(RestconfError::missing_element(message));
         };
         let want = Wanted::Prefix(WantedPrefix { size, invert: false, start });
         self.find(state, nodes, input, vec![pool], want)
@@ -194,13 +189,9 @@ impl ResourcePools {
         pools: Vec<Arc<str>>,
         want: Wanted,
     ) -> Result<CallPlan> {
-        let services = input.entries(nodes.service).filter_map(|node| match node.value() {
-            Some(LeafValue::Text(service)) => Some(service.clone()),
-            _ => None,
-        });
         let request = Request {
             user: input.text(nodes.user).unwrap_or("admin").into(),
-            services: services.collect(),
+            services: input.texts(nodes.service).cloned().collect(),
             redeploy: None,
             sync_alloc: true,
             want,
@@ -236,7 +227,7 @@ impl ResourcePools {
             if config.kind().is_id() != ids {
                 let what = if ids { "ids" } else { "addresses" };
                 let message = format!("Pool {pool} is not a pool of {what}");
-                return Err(RestconfError::application(ErrorTag::InvalidValue, message));
+                return Err(RestconfError::wrong_value(message));
             }
             let kind = self.kinds.iter().find(|kind| kind.is(config));
             kind_and_config = kind.map(|kind| (kind.clone(), config.clone()));
@@ -259,7 +250,7 @@ impl ResourcePools {
             true => RequestsCommand::Allocate(find),
             false => RequestsCommand::Find(find),
         };
-        Ok(CallPlan::CommandThen(Command::Requests(command), then))
+        Ok(CallPlan::Command(Command::Requests(command), then))
     }
 }
 
@@ -279,10 +270,7 @@ fn configured<'s>(state: &'s State, pool: &Arc<str>) -> Result<&'s Arc<RequestPo
 
 /// The text of a mandatory leaf. The input is already validated.
 fn text(input: &[DataNode], leaf: NodeId) -> Arc<str> {
-    match input.value_of(leaf) {
-        Some(LeafValue::Text(text)) => text.clone(),
-        _ => "".into(),
-    }
+    input.shared_text(leaf).cloned().unwrap_or_default()
 }
 
 fn parity(text: Option<&str>) -> Option<WantedParity> {
@@ -294,13 +282,8 @@ fn parity(text: Option<&str>) -> Option<WantedParity> {
 }
 
 /// The requested start address. Empty text: none.
-fn start(text: Option<&str>) -> Result<Option<(bool, u128)>> {
+fn start(text: Option<&str>) -> Result<Option<(IpVersion, u128)>> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
-    match address_of(text) {
-        Some(address) => Ok(Some(address)),
-        None => {
-            let message = format!("'{text}' is not an address");
-            Err(RestconfError::application(ErrorTag::InvalidValue, message))
-        }
-    }
+    let wrong = || RestconfError::wrong_value(format!("'{text}' is not an address"));
+    address_of(text).map(Some).ok_or_else(wrong)
 }

@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use allod_core::requests::{Failure, Request, Wanted};
+use allod_core::value::IpVersion;
 
 const EXHAUSTED: &str = "com.tailf.pkg.idpool.exceptions.PoolExhaustedException";
 const IPAM: &str = "com.tailf.pkg.ipam.exceptions";
@@ -34,7 +35,7 @@ pub(crate) fn error(pool: &str, request: &Request, failure: &Failure) -> String 
             )
         }
         Failure::EdgeAddress { address } => {
-            let width = if is_six(request) { 128 } else { 32 };
+            let width = version_of(request).width();
             let address = address_of(request, *address);
             format!(
                 "{IPAM}.AddressRequestNotAvailableException: Requested subnet /{address}/{width} is a broadcast address in pool {pool}."
@@ -50,17 +51,18 @@ pub(crate) fn error(pool: &str, request: &Request, failure: &Failure) -> String 
     }
 }
 
-fn is_six(request: &Request) -> bool {
+/// The IP version of the address that the request names.
+fn version_of(request: &Request) -> IpVersion {
     match &request.want {
-        Wanted::Prefix(want) => want.start.is_some_and(|(six, _)| six),
-        Wanted::Id(_) => false,
+        Wanted::Prefix(want) => want.start.map(|(version, _)| version).unwrap_or_default(),
+        Wanted::Id(_) => IpVersion::V4,
     }
 }
 
 /// An address as Java writes it, without shortening IPv6.
 fn address_of(request: &Request, address: u128) -> String {
     match u32::try_from(address) {
-        Ok(four) if !is_six(request) => Ipv4Addr::from(four).to_string(),
+        Ok(four) if version_of(request) == IpVersion::V4 => Ipv4Addr::from(four).to_string(),
         _ => {
             let groups = Ipv6Addr::from(address).segments();
             groups.map(|group| format!("{group:x}")).join(":")

@@ -1,50 +1,60 @@
 //! The pool kind of ids.
 
 use allod_core::claim::Parity;
+use allod_core::config::{ConfigError, ConfigList, ConfigRefusal};
 use allod_core::requests::{
-    AlarmSettings, ExcludedIds, IdSupply, Method, RequestPool, Supply, Wanted, WantedId,
-    WantedParity,
+    ExcludedIds, IdSupply, Method, RequestPool, Supply, Wanted, WantedId, WantedParity,
 };
 use allod_core::span::Span;
 use allod_core::view::requests::FrozenRequestPool;
 
-use super::at;
-use super::kind::{OperNodes, PoolKind, PoolLocation, PoolNodes, ResourceHolder};
-use crate::error::{ErrorTag, RestconfError, Result};
+use super::kind::{
+    AlarmSettingNodes, BACKWARDS, OperNodes, PoolKind, PoolLocation, PoolNodes, ResourceHolder,
+};
+use crate::error::{RestconfError, Result};
 use crate::model::PathStep;
-use crate::tree::{DataNode, LeafValue, NodeSink, Siblings, WalkStopped, write_inner};
+use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, Walk, write_inner};
 use crate::yang::{NodeId, Schema, node_set};
 
 const LIST: &str = "/resource-allocator:resource-pools/id-allocator:id-pool";
 const OPER: &str = "/id-allocator-oper:id-allocator";
-const BACKWARDS: &str = "range end must be greater or equal to range start";
 
 #[derive(Debug)]
 pub(super) struct IdPool {
-    nodes: PoolNodes,
-    oper: OperNodes,
-    range: IdRangeNodes,
-    exclude: IdRangeNodes,
-    stop_allocation: NodeId,
-    alarms: NodeId,
-    alarms_enabled: NodeId,
-    low: NodeId,
-    low_odd: NodeId,
-    low_even: NodeId,
-    sync: NodeId,
-    id: NodeId,
-    parity: NodeId,
-    method: NodeId,
-    methods: MethodNodes,
-    /// The same leaves without the container.
-    short_methods: MethodNodes,
-    granted: NodeId,
-    oper_range: IdRangeNodes,
-    oper_exclude: IdRangeNodes,
-    oper_available: IdRangeNodes,
-    held_id: NodeId,
-    held_key: NodeId,
-    held_owner: NodeId,
+    list: IdListNodes,
+    oper: IdOperNodes,
+}
+
+node_set! {
+    struct IdListNodes {
+        stop_allocation: "/exclude/stop-allocation",
+        low_odd: "/alarms/low-threshold-odd-alarm",
+        low_even: "/alarms/low-threshold-even-alarm",
+        sync: "/allocation/request/sync",
+        id: "/allocation/request/id",
+        parity: "/allocation/request/oddeven-alloc",
+        method: "/allocation/request/method",
+        granted: "/allocation/response/id",
+        @pool: PoolNodes = "",
+        @range: IdRangeNodes = "/range",
+        @exclude: IdRangeNodes = "/exclude",
+        @alarms: AlarmSettingNodes = "/alarms",
+        @methods: MethodNodes = "/allocation/request/method",
+        // The same leaves without the container.
+        @short_methods: MethodNodes = "/allocation/request",
+    }
+}
+
+node_set! {
+    struct IdOperNodes {
+        held_id: "/pool/allocation/id",
+        held_key: "/pool/allocation/allocationId",
+        held_owner: "/pool/allocation/owner",
+        @common: OperNodes = "",
+        @range: IdRangeNodes = "/pool/range",
+        @exclude: IdRangeNodes = "/pool/exclude",
+        @available: IdRangeNodes = "/pool/available",
+    }
 }
 
 node_set! {
@@ -57,23 +67,14 @@ node_set! {
 }
 
 impl IdRangeNodes {
-    fn leaves(&self, start: u64, end: u64) -> Vec<DataNode> {
-        vec![
-            DataNode::leaf(self.start, LeafValue::Uint(start)),
-            DataNode::leaf(self.end, LeafValue::Uint(end)),
-        ]
+    fn entry(&self, start: impl Into<LeafValue>, end: impl Into<LeafValue>) -> DataNode {
+        let leaves = vec![DataNode::leaf(self.start, start), DataNode::leaf(self.end, end)];
+        DataNode::inner(self.node, leaves)
     }
 
     fn read(&self, node: &DataNode) -> (u32, u32) {
-        let number = |leaf| node.uint(leaf).and_then(|id| u32::try_from(id).ok()).unwrap_or(0);
+        let number = |leaf| node.number(leaf).unwrap_or(0);
         (number(self.start), number(self.end))
-    }
-
-    fn show(&self, start: u64, end: u64, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
-        write_inner(sink, self.node, |sink| {
-            sink.leaf(self.start, &LeafValue::Uint(start))?;
-            sink.leaf(self.end, &LeafValue::Uint(end))
-        })
     }
 }
 
@@ -105,33 +106,9 @@ impl MethodNodes {
 
 impl IdPool {
     pub fn new(schema: &Schema) -> Result<IdPool, String> {
-        let pool = |rest: &str| at(schema, &format!("{LIST}/{rest}"));
-        let held = |rest: &str| at(schema, &format!("{OPER}/pool/allocation/{rest}"));
-        let ids = |path: String| IdRangeNodes::find(schema, &path);
         Ok(IdPool {
-            nodes: PoolNodes::of(schema, "id-pool", LIST)?,
-            oper: OperNodes::find(schema, OPER)?,
-            range: ids(format!("{LIST}/range"))?,
-            exclude: ids(format!("{LIST}/exclude"))?,
-            stop_allocation: pool("exclude/stop-allocation")?,
-            alarms: pool("alarms")?,
-            alarms_enabled: pool("alarms/enabled")?,
-            low: pool("alarms/low-threshold-alarm")?,
-            low_odd: pool("alarms/low-threshold-odd-alarm")?,
-            low_even: pool("alarms/low-threshold-even-alarm")?,
-            sync: pool("allocation/request/sync")?,
-            id: pool("allocation/request/id")?,
-            parity: pool("allocation/request/oddeven-alloc")?,
-            method: pool("allocation/request/method")?,
-            methods: MethodNodes::find(schema, &format!("{LIST}/allocation/request/method"))?,
-            short_methods: MethodNodes::find(schema, &format!("{LIST}/allocation/request"))?,
-            granted: pool("allocation/response/id")?,
-            oper_range: ids(format!("{OPER}/pool/range"))?,
-            oper_exclude: ids(format!("{OPER}/pool/exclude"))?,
-            oper_available: ids(format!("{OPER}/pool/available"))?,
-            held_id: held("id")?,
-            held_key: held("allocationId")?,
-            held_owner: held("owner")?,
+            list: IdListNodes::find(schema, LIST)?,
+            oper: IdOperNodes::find(schema, OPER)?,
         })
     }
 }
@@ -148,12 +125,16 @@ fn number(id: u128) -> u64 {
 }
 
 impl PoolKind for IdPool {
+    fn label(&self) -> &'static str {
+        "id-pool"
+    }
+
     fn nodes(&self) -> &PoolNodes {
-        &self.nodes
+        &self.list.pool
     }
 
     fn oper(&self) -> &OperNodes {
-        &self.oper
+        &self.oper.common
     }
 
     fn is(&self, config: &RequestPool) -> bool {
@@ -162,116 +143,97 @@ impl PoolKind for IdPool {
 
     fn config_nodes(&self, config: &RequestPool) -> Vec<DataNode> {
         let Some(supply) = supply(config) else { return Vec::new() };
-        let range = self.range.leaves(supply.start.into(), supply.end.into());
-        let mut nodes = vec![DataNode::inner(self.range.node, range)];
-        for ids in &supply.exclude {
-            let mut leaves = self.exclude.leaves(ids.start.into(), ids.end.into());
-            let stop = ids.flag;
-            leaves.extend(
-                stop.map(|stop| DataNode::leaf(self.stop_allocation, LeafValue::Bool(stop))),
-            );
-            nodes.push(DataNode::inner(self.exclude.node, leaves));
-        }
-        let settings = &config.alarms;
-        let enabled =
-            settings.enabled.then(|| DataNode::leaf(self.alarms_enabled, LeafValue::Empty));
-        let mut alarms: Vec<DataNode> = enabled.into_iter().collect();
-        for (leaf, percent) in [
-            (self.low, settings.low),
-            (self.low_odd, settings.low_odd),
-            (self.low_even, settings.low_even),
-        ] {
-            alarms.extend(
-                percent.map(|percent| DataNode::leaf(leaf, LeafValue::Uint(percent.into()))),
-            );
-        }
-        if !alarms.is_empty() {
-            nodes.push(DataNode::inner(self.alarms, alarms));
-        }
+        let list = &self.list;
+        let mut nodes = vec![list.range.entry(supply.start, supply.end)];
+        nodes.extend(supply.exclude.iter().map(|ids| {
+            let stop = ids.flag.map(|stop| DataNode::leaf(list.stop_allocation, stop));
+            list.exclude.entry(ids.start, ids.end).with(stop)
+        }));
+        let thresholds =
+            [(list.low_odd, config.alarms.low_odd), (list.low_even, config.alarms.low_even)];
+        nodes.extend(list.alarms.write(&config.alarms, &thresholds));
         nodes
     }
 
     fn config(
         &self,
-        location: &PoolLocation<'_>,
+        _location: &PoolLocation<'_>,
         pool: &DataNode,
         _before: Option<&RequestPool>,
     ) -> Result<RequestPool> {
-        let (start, end) = pool.child(self.range.node).map_or((0, 0), |node| self.range.read(node));
-        if end < start {
-            let steps =
-                [self.range.node, self.range.end].map(|node| PathStep { node, keys: vec![] });
-            let error = RestconfError::application(ErrorTag::InvalidValue, BACKWARDS);
-            return Err(error.at_path(location.below(steps)));
-        }
-        let mut exclude = Vec::new();
-        for entry in pool.entries(self.exclude.node) {
-            let (start, end) = self.exclude.read(entry);
-            if end < start {
-                return Err(location.wrong_entry(entry, BACKWARDS));
-            }
-            let flag = entry.bool(self.stop_allocation);
-            exclude.push(ExcludedIds { start, end, flag });
-        }
-        exclude.sort_unstable_by_key(|ids| (ids.start, ids.end));
-        let alarms = pool.child(self.alarms);
-        let percent = |leaf| {
-            let percent = alarms.and_then(|alarms| alarms.uint(leaf));
-            percent.and_then(|percent| u8::try_from(percent).ok())
+        let list = &self.list;
+        let (start, end) = pool.child(list.range.node).map_or((0, 0), |node| list.range.read(node));
+        let excluded = |entry: &DataNode| {
+            let (start, end) = list.exclude.read(entry);
+            ExcludedIds { start, end, flag: entry.bool(list.stop_allocation) }
         };
+        let mut exclude: Vec<ExcludedIds> = pool.entries(list.exclude.node).map(excluded).collect();
+        exclude.sort_unstable_by_key(|ids| (ids.start, ids.end));
+        // NSO counts one id less than there are, and thresholds are configured accordingly.
+        let alarm_base = end.saturating_sub(start);
         Ok(RequestPool {
-            // NSO counts one id less than there are, and thresholds are configured accordingly.
-            supply: Supply::Ids(IdSupply {
-                start,
-                end,
-                exclude,
-                alarm_base: end.saturating_sub(start),
-            }),
-            alarms: AlarmSettings {
-                enabled: alarms.is_some_and(|alarms| alarms.child(self.alarms_enabled).is_some()),
-                low: percent(self.low),
-                low_odd: percent(self.low_odd),
-                low_even: percent(self.low_even),
-            },
+            supply: Supply::Ids(IdSupply { start, end, exclude, alarm_base }),
+            alarms: list.alarms.read(pool, Some(list.low_odd), Some(list.low_even)),
         })
     }
 
+    fn config_error(
+        &self,
+        location: &PoolLocation<'_>,
+        pool: &DataNode,
+        refusal: &ConfigRefusal,
+    ) -> RestconfError {
+        let ConfigError::Backwards { list, first, last } = refusal.error else {
+            return location.wrong([], refusal.to_string());
+        };
+        let list_nodes = &self.list;
+        let is_wrong = |entry: &&DataNode| {
+            let (start, end) = list_nodes.exclude.read(entry);
+            (u128::from(start), u128::from(end)) == (first, last)
+        };
+        let mut excluded = pool.entries(list_nodes.exclude.node);
+        match excluded.find(is_wrong).filter(|_| list == ConfigList::Exclude) {
+            Some(entry) => location.wrong_entry(entry, BACKWARDS),
+            None => {
+                let end = [list_nodes.range.node, list_nodes.range.end];
+                location.wrong(end.map(|node| PathStep { node, keys: vec![] }), BACKWARDS)
+            }
+        }
+    }
+
     fn request_nodes(&self, want: &Wanted) -> Vec<DataNode> {
-        let Wanted::Id(want) = want else { return Vec::new() };
-        let mut nodes = Vec::new();
-        nodes.extend(want.sync.map(|sync| DataNode::leaf(self.sync, LeafValue::Bool(sync))));
-        nodes.extend(want.id.map(|id| DataNode::leaf(self.id, LeafValue::Uint(id.into()))));
+        let (Wanted::Id(want), list) = (want, &self.list) else { return Vec::new() };
         let parity = want.parity.map(|parity| match parity {
             WantedParity::Any => "default",
             WantedParity::Only(parity) => parity.name(),
         });
-        nodes.extend(parity.map(|parity| DataNode::leaf(self.parity, parity)));
-        nodes.extend(
-            want.method.map(|method| DataNode::inner(self.method, vec![self.methods.leaf(method)])),
-        );
-        nodes
+        let method = want.method.map(|method| list.methods.leaf(method));
+        let nodes = [
+            want.sync.map(|sync| DataNode::leaf(list.sync, sync)),
+            want.id.map(|id| DataNode::leaf(list.id, id)),
+            parity.map(|parity| DataNode::leaf(list.parity, parity)),
+            method.map(|method| DataNode::inner(list.method, vec![method])),
+        ];
+        nodes.into_iter().flatten().collect()
     }
 
-    fn wanted(&self, request: &[DataNode]) -> Result<Wanted> {
-        let parity = request.text(self.parity).map(|parity| match parity {
+    fn wanted(&self, request: &[DataNode]) -> Wanted {
+        let list = &self.list;
+        let parity = request.text(list.parity).map(|parity| match parity {
             "odd" => WantedParity::Only(Parity::Odd),
             "even" => WantedParity::Only(Parity::Even),
             _ => WantedParity::Any,
         });
         // The short form was just written; the long form may be older.
-        let method = self.short_methods.read(request).or_else(|| {
-            request.child(self.method).and_then(|method| self.methods.read(method.children()))
+        let method = list.short_methods.read(request).or_else(|| {
+            request.child(list.method).and_then(|method| list.methods.read(method.children()))
         });
-        Ok(Wanted::Id(WantedId {
-            sync: request.bool(self.sync),
-            id: request.uint(self.id).and_then(|id| u32::try_from(id).ok()),
-            parity,
-            method,
-        }))
+        let (sync, id) = (request.bool(list.sync), request.number(list.id));
+        Wanted::Id(WantedId { sync, id, parity, method })
     }
 
     fn granted_nodes(&self, _config: &RequestPool, value: Span) -> Vec<DataNode> {
-        vec![DataNode::leaf(self.granted, LeafValue::Uint(number(value.first)))]
+        vec![DataNode::leaf(self.list.granted, number(value.first))]
     }
 
     fn value_text(&self, _config: &RequestPool, value: Span) -> String {
@@ -283,20 +245,20 @@ impl PoolKind for IdPool {
         pool: &FrozenRequestPool,
         part: Option<NodeId>,
         sink: &mut dyn NodeSink,
-    ) -> Result<(), WalkStopped> {
-        let Some(supply) = supply(&pool.config) else { return Ok(()) };
+    ) -> Walk {
+        let (Some(supply), oper) = (supply(&pool.config), &self.oper) else { return Ok(()) };
         let wanted = |ids: &IdRangeNodes| part.is_none_or(|part| part == ids.node);
-        if wanted(&self.oper_range) {
-            self.oper_range.show(supply.start.into(), supply.end.into(), sink)?;
+        if wanted(&oper.range) {
+            oper.range.entry(supply.start, supply.end).walk(sink)?;
         }
-        if wanted(&self.oper_exclude) {
+        if wanted(&oper.exclude) {
             for ids in &supply.exclude {
-                self.oper_exclude.show(ids.start.into(), ids.end.into(), sink)?;
+                oper.exclude.entry(ids.start, ids.end).walk(sink)?;
             }
         }
-        if wanted(&self.oper_available) {
+        if wanted(&oper.available) {
             for free in &pool.free {
-                self.oper_available.show(number(free.first), number(free.last), sink)?;
+                oper.available.entry(number(free.first), number(free.last)).walk(sink)?;
             }
         }
         Ok(())
@@ -315,11 +277,12 @@ impl PoolKind for IdPool {
         value: Span,
         holder: &ResourceHolder,
         sink: &mut dyn NodeSink,
-    ) -> Result<(), WalkStopped> {
-        write_inner(sink, self.oper.allocation, |sink| {
-            sink.leaf(self.held_id, &LeafValue::Uint(number(value.first)))?;
-            sink.leaf(self.held_key, &LeafValue::Text(holder.key.clone()))?;
-            sink.leaf(self.held_owner, &LeafValue::text(&*holder.owner))
+    ) -> Walk {
+        let oper = &self.oper;
+        write_inner(sink, oper.common.allocation, |sink| {
+            sink.value(oper.held_id, number(value.first))?;
+            sink.value(oper.held_key, &holder.key)?;
+            sink.value(oper.held_owner, &*holder.owner)
         })
     }
 }

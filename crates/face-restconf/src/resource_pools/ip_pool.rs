@@ -1,69 +1,91 @@
 //! The pool kind of IP addresses and prefixes.
 
+mod config_errors;
 mod nodes;
-mod overlap;
 
-use std::net::IpAddr;
-
-use allod_core::requests::{
-    AddressSupply, AlarmSettings, RequestPool, Subnet, Supply, Wanted, WantedPrefix,
-};
+use allod_core::config::ConfigRefusal;
+use allod_core::requests::{AddressSupply, RequestPool, Subnet, Supply, Wanted, WantedPrefix};
 use allod_core::span::Span;
+use allod_core::value::{IpVersion, Kind};
 use allod_core::view::requests::FrozenRequestPool;
 
-use self::nodes::{IpPoolNodes, NetworkNodes};
+use self::nodes::{IpListNodes, IpOperNodes, NetworkNodes};
 use super::kind::{OperNodes, PoolKind, PoolLocation, PoolNodes, ResourceHolder};
-use crate::error::Result;
-use crate::tree::{DataNode, LeafValue, NodeSink, Siblings, WalkStopped, write_inner};
+use crate::error::{RestconfError, Result};
+use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, Walk, write_inner};
 use crate::yang::{NodeId, Schema};
 
+const LIST: &str = "/resource-allocator:resource-pools/ipaddress-allocator:ip-address-pool";
+const OPER: &str = "/ipaddress-allocator-oper:ip-allocator";
+
 #[derive(Debug)]
-pub(super) struct IpPool(IpPoolNodes);
+pub(super) struct IpPool {
+    list: IpListNodes,
+    oper: IpOperNodes,
+}
 
 impl IpPool {
     pub fn new(schema: &Schema) -> Result<IpPool, String> {
-        IpPoolNodes::of(schema).map(IpPool)
+        Ok(IpPool {
+            list: IpListNodes::find(schema, LIST)?,
+            oper: IpOperNodes::find(schema, OPER)?,
+        })
     }
 
-    /// Reads the subnets, exclusions and ranges of a pool, each with its list entry.
-    fn written<'n>(&self, pool: &'n DataNode) -> WrittenNetworks<'n> {
-        let networks = |list: &NetworkNodes| -> Vec<(bool, Subnet, &'n DataNode)> {
-            let entries = pool.entries(list.node);
-            let network = |entry: &'n DataNode| {
-                let (six, address) = address_of(entry.text(list.address)?)?;
-                let len = entry.uint(list.cidrmask).and_then(|len| u8::try_from(len).ok())?;
-                Some((six, Subnet { address, len }, entry))
-            };
-            entries.filter_map(network).collect()
+    /// The first and the last address of an entry of the ranges.
+    fn range(&self, entry: &DataNode) -> Option<(Address, Address)> {
+        let address = |leaf| entry.text(leaf).and_then(address_of);
+        address(self.list.from).zip(address(self.list.to))
+    }
+
+    /// Reads the subnets, exclusions and ranges of a pool. They must be of one IP version; an empty pool has `version`.
+    fn addresses(
+        &self,
+        location: &PoolLocation<'_>,
+        pool: &DataNode,
+        version: IpVersion,
+    ) -> Result<AddressSupply> {
+        let mut supply = AddressSupply { version, ..AddressSupply::default() };
+        let mut agreed = None;
+        let mut agree = |entry: &DataNode, version: IpVersion| match agreed.get_or_insert(version) {
+            agreed if *agreed == version => Ok(()),
+            _ => Err(location.wrong_entry(entry, config_errors::VERSIONS)),
         };
-        let range = |entry: &'n DataNode| {
-            let from = address_of(entry.text(self.0.from)?)?;
-            Some((from, address_of(entry.text(self.0.to)?)?, entry))
-        };
-        WrittenNetworks {
-            subnets: networks(&self.0.subnet),
-            exclude: networks(&self.0.exclude),
-            ranges: pool.entries(self.0.range).filter_map(range).collect(),
+        for entry in pool.entries(self.list.subnet.node) {
+            let Some((version, subnet)) = self.list.subnet.read(entry) else { continue };
+            agree(entry, version)?;
+            supply.subnets.push(subnet);
         }
+        for entry in pool.entries(self.list.range) {
+            let Some(((version, from), (to_version, to))) = self.range(entry) else { continue };
+            if version != to_version {
+                return Err(location.wrong_entry(entry, config_errors::RANGE_VERSIONS));
+            }
+            agree(entry, version)?;
+            supply.ranges.push((from, to));
+        }
+        supply.version = agreed.unwrap_or(version);
+        for entry in pool.entries(self.list.exclude.node) {
+            let Some((version, subnet)) = self.list.exclude.read(entry) else { continue };
+            if version != supply.version {
+                let text = version.prefix_kind().show(subnet.span(version.width()));
+                return Err(location.wrong_entry(entry, config_errors::outside(&text)));
+            }
+            supply.exclude.push(subnet);
+        }
+        supply.subnets.sort_unstable();
+        supply.exclude.sort_unstable();
+        supply.ranges.sort_unstable();
+        Ok(supply)
     }
 }
 
-/// The address blocks of a pool as written, each with its IP version and list entry.
-struct WrittenNetworks<'n> {
-    subnets: Vec<(bool, Subnet, &'n DataNode)>,
-    exclude: Vec<(bool, Subnet, &'n DataNode)>,
-    ranges: Vec<(Address, Address, &'n DataNode)>,
-}
-
-type Address = (bool, u128);
+type Address = (IpVersion, u128);
 
 /// Parses an address, without its zone.
 pub(super) fn address_of(text: &str) -> Option<Address> {
     let plain = text.split('%').next().unwrap_or_default();
-    match plain.parse().ok()? {
-        IpAddr::V4(address) => Some((false, u32::from(address).into())),
-        IpAddr::V6(address) => Some((true, address.into())),
-    }
+    plain.parse().ok().map(IpVersion::split)
 }
 
 fn supply(config: &RequestPool) -> Option<&AddressSupply> {
@@ -73,10 +95,9 @@ fn supply(config: &RequestPool) -> Option<&AddressSupply> {
     }
 }
 
-/// The address and the prefix length of a block.
-fn block(config: &RequestPool, span: Span) -> (LeafValue, u8) {
-    let kind = config.kind();
-    (LeafValue::text(kind.point(span.first)), kind.prefix_len(span).unwrap_or_default())
+/// An aligned block as a subnet.
+fn subnet_of(kind: Kind, block: Span) -> Subnet {
+    Subnet { address: block.first, len: kind.prefix_len(block).unwrap_or_default() }
 }
 
 /// The subnet, or the block of a range, that contains the value. Both lists are in address order.
@@ -92,12 +113,16 @@ fn from(supply: &AddressSupply, value: Span) -> Option<Span> {
 }
 
 impl PoolKind for IpPool {
+    fn label(&self) -> &'static str {
+        "ip-address-pool"
+    }
+
     fn nodes(&self) -> &PoolNodes {
-        &self.0.pool
+        &self.list.pool
     }
 
     fn oper(&self) -> &OperNodes {
-        &self.0.oper
+        &self.oper.common
     }
 
     fn is(&self, config: &RequestPool) -> bool {
@@ -106,31 +131,19 @@ impl PoolKind for IpPool {
 
     fn config_nodes(&self, config: &RequestPool) -> Vec<DataNode> {
         let (Some(supply), kind) = (supply(config), config.kind()) else { return Vec::new() };
-        let redeploy = supply.auto_redeploy.map(|on| (self.0.auto_redeploy, LeafValue::Bool(on)));
+        let list = &self.list;
         let method = supply.sequential.map(|on| if on { "sequential" } else { "firstfree" });
-        let method = method.map(|method| (self.0.method, LeafValue::text(method)));
-        let leaves = redeploy.into_iter().chain(method);
-        let mut nodes: Vec<DataNode> =
-            leaves.map(|(leaf, value)| DataNode::leaf(leaf, value)).collect();
-        let point = |address| LeafValue::text(kind.point(address));
-        for (list, subnets) in
-            [(&self.0.subnet, &supply.subnets), (&self.0.exclude, &supply.exclude)]
-        {
-            nodes.extend(subnets.iter().map(|one| list.entry(point(one.address), one.len)));
-        }
-        for (from, to) in &supply.ranges {
-            let leaves = [(self.0.from, *from), (self.0.to, *to)];
-            let leaves = leaves.map(|(leaf, address)| DataNode::leaf(leaf, point(address)));
-            nodes.push(DataNode::inner(self.0.range, leaves.to_vec()));
-        }
-        let low =
-            config.alarms.low.map(|low| DataNode::leaf(self.0.low, LeafValue::Uint(low.into())));
-        let enabled =
-            config.alarms.enabled.then(|| DataNode::leaf(self.0.alarms_enabled, LeafValue::Empty));
-        let alarms: Vec<DataNode> = enabled.into_iter().chain(low).collect();
-        if !alarms.is_empty() {
-            nodes.push(DataNode::inner(self.0.alarms, alarms));
-        }
+        let redeploy = supply.auto_redeploy.map(|on| DataNode::leaf(list.auto_redeploy, on));
+        let method = method.map(|method| DataNode::leaf(list.method, method));
+        let mut nodes: Vec<DataNode> = redeploy.into_iter().chain(method).collect();
+        nodes.extend(supply.subnets.iter().map(|subnet| list.subnet.entry(kind, *subnet)));
+        nodes.extend(supply.exclude.iter().map(|subnet| list.exclude.entry(kind, *subnet)));
+        nodes.extend(supply.ranges.iter().map(|&(from, to)| {
+            let leaves = [(list.from, from), (list.to, to)];
+            let leaves = leaves.map(|(leaf, address)| DataNode::leaf(leaf, kind.point(address)));
+            DataNode::inner(list.range, leaves.to_vec())
+        }));
+        nodes.extend(list.alarms.write(&config.alarms, &[]));
         nodes
     }
 
@@ -140,56 +153,46 @@ impl PoolKind for IpPool {
         pool: &DataNode,
         before: Option<&RequestPool>,
     ) -> Result<RequestPool> {
-        let written = self.written(pool);
-        // An empty pool keeps its IP version.
-        let was_six = before.and_then(supply).is_some_and(|supply| supply.six);
-        let six = overlap::check(location, &written)?.unwrap_or(was_six);
-        let mut supply = AddressSupply {
-            six,
-            subnets: written.subnets.iter().map(|(_, subnet, _)| *subnet).collect(),
-            exclude: written.exclude.iter().map(|(_, subnet, _)| *subnet).collect(),
-            ranges: written.ranges.iter().map(|(from, to, _)| (from.1, to.1)).collect(),
-            auto_redeploy: pool.bool(self.0.auto_redeploy),
-            sequential: pool.text(self.0.method).map(|method| method == "sequential"),
-        };
-        supply.subnets.sort_unstable();
-        supply.exclude.sort_unstable();
-        supply.ranges.sort_unstable();
-        let alarms = pool.child(self.0.alarms);
-        let low = alarms.and_then(|alarms| alarms.uint(self.0.low));
-        let alarms = AlarmSettings {
-            enabled: alarms.is_some_and(|alarms| alarms.child(self.0.alarms_enabled).is_some()),
-            low: low.and_then(|low| u8::try_from(low).ok()),
-            ..AlarmSettings::default()
-        };
+        let version = before.and_then(supply).map(|supply| supply.version);
+        let mut supply = self.addresses(location, pool, version.unwrap_or_default())?;
+        supply.auto_redeploy = pool.bool(self.list.auto_redeploy);
+        supply.sequential = pool.text(self.list.method).map(|method| method == "sequential");
+        let alarms = self.list.alarms.read(pool, None, None);
         Ok(RequestPool { supply: Supply::Addresses(supply), alarms })
+    }
+
+    fn config_error(
+        &self,
+        location: &PoolLocation<'_>,
+        pool: &DataNode,
+        refusal: &ConfigRefusal,
+    ) -> RestconfError {
+        self.network_error(location, pool, refusal)
     }
 
     fn request_nodes(&self, want: &Wanted) -> Vec<DataNode> {
         let Wanted::Prefix(want) = want else { return Vec::new() };
-        let mut nodes = vec![DataNode::leaf(self.0.size, LeafValue::Uint(want.size.into()))];
-        nodes.extend(want.start.map(|(six, address)| {
-            let supply = AddressSupply { six, ..AddressSupply::default() };
-            DataNode::leaf(self.0.start, supply.kind().point(address))
+        let mut nodes = vec![DataNode::leaf(self.list.size, want.size)];
+        nodes.extend(want.start.map(|(version, address)| {
+            DataNode::leaf(self.list.start, version.prefix_kind().point(address))
         }));
-        nodes.extend(want.invert.then(|| DataNode::leaf(self.0.invert, LeafValue::Empty)));
+        nodes.extend(want.invert.then(|| DataNode::leaf(self.list.invert, LeafValue::Empty)));
         nodes
     }
 
-    fn wanted(&self, request: &[DataNode]) -> Result<Wanted> {
-        let size = request.uint(self.0.size).and_then(|size| u8::try_from(size).ok());
-        Ok(Wanted::Prefix(WantedPrefix {
-            size: size.unwrap_or_default(),
-            invert: request.child(self.0.invert).is_some(),
-            start: request.text(self.0.start).and_then(address_of),
-        }))
+    fn wanted(&self, request: &[DataNode]) -> Wanted {
+        Wanted::Prefix(WantedPrefix {
+            size: request.number(self.list.size).unwrap_or_default(),
+            invert: request.child(self.list.invert).is_some(),
+            start: request.text(self.list.start).and_then(address_of),
+        })
     }
 
     fn granted_nodes(&self, config: &RequestPool, value: Span) -> Vec<DataNode> {
         let show = |span| LeafValue::text(config.kind().show(span));
-        let mut nodes = vec![DataNode::leaf(self.0.granted, show(value))];
+        let mut nodes = vec![DataNode::leaf(self.list.granted, show(value))];
         let from = supply(config).and_then(|supply| from(supply, value));
-        nodes.extend(from.map(|block| DataNode::leaf(self.0.granted_from, show(block))));
+        nodes.extend(from.map(|block| DataNode::leaf(self.list.granted_from, show(block))));
         nodes
     }
 
@@ -202,37 +205,23 @@ impl PoolKind for IpPool {
         pool: &FrozenRequestPool,
         part: Option<NodeId>,
         sink: &mut dyn NodeSink,
-    ) -> Result<(), WalkStopped> {
-        let Some(supply) = supply(&pool.config) else { return Ok(()) };
-        let wanted = |list: &NetworkNodes| part.is_none_or(|part| part == list.node);
-        let written =
-            |subnet: &Subnet| (LeafValue::text(supply.kind().point(subnet.address)), subnet.len);
-        if wanted(&self.0.oper_subnet) {
-            let mut blocks: Vec<(u128, u8, LeafValue)> = Vec::new();
-            for subnet in &supply.subnets {
-                let (address, len) = written(subnet);
-                blocks.push((subnet.address, len, address));
-            }
-            for span in supply.blocks() {
-                let (address, len) = block(&pool.config, span);
-                blocks.push((span.first, len, address));
-            }
-            blocks.sort_unstable();
-            blocks.dedup();
-            for (_, len, address) in blocks {
-                self.0.oper_subnet.show(address, len, sink)?;
-            }
+    ) -> Walk {
+        let (Some(supply), oper) = (supply(&pool.config), &self.oper) else { return Ok(()) };
+        let (kind, wanted) =
+            (supply.kind(), |list: &NetworkNodes| part.is_none_or(|part| part == list.node));
+        if wanted(&oper.subnet) {
+            let blocks = supply.blocks().into_iter().map(|block| subnet_of(kind, block));
+            let mut subnets: Vec<Subnet> = supply.subnets.iter().copied().chain(blocks).collect();
+            subnets.sort_unstable();
+            subnets.dedup();
+            subnets.into_iter().try_for_each(|one| oper.subnet.entry(kind, one).walk(sink))?;
         }
-        if wanted(&self.0.oper_exclude) {
-            for subnet in &supply.exclude {
-                let (address, len) = written(subnet);
-                self.0.oper_exclude.show(address, len, sink)?;
-            }
+        if wanted(&oper.exclude) {
+            supply.exclude.iter().try_for_each(|one| oper.exclude.entry(kind, *one).walk(sink))?;
         }
-        if wanted(&self.0.oper_available) {
-            for span in pool.free.iter().flat_map(|free| free.aligned_blocks(128)) {
-                let (address, len) = block(&pool.config, span);
-                self.0.oper_available.show(address, len, sink)?;
+        if wanted(&oper.available) {
+            for block in pool.free.iter().flat_map(|free| free.aligned_blocks(128)) {
+                oper.available.entry(kind, subnet_of(kind, block)).walk(sink)?;
             }
         }
         Ok(())
@@ -240,10 +229,10 @@ impl PoolKind for IpPool {
 
     fn value_of(&self, config: &RequestPool, keys: &[LeafValue]) -> Option<Span> {
         let [LeafValue::Text(address), LeafValue::Uint(len)] = keys else { return None };
-        let ((six, address), len) = (address_of(address)?, u8::try_from(*len).ok()?);
+        let ((version, address), len) = (address_of(address)?, u8::try_from(*len).ok()?);
         let subnet = Subnet { address, len };
         let span = subnet.span(config.kind().width());
-        let fits = supply(config)?.six == six && u32::from(len) <= config.kind().width();
+        let fits = supply(config)?.version == version && u32::from(len) <= config.kind().width();
         Some(span).filter(|span| fits && span.first == address)
     }
 
@@ -253,16 +242,16 @@ impl PoolKind for IpPool {
         value: Span,
         holder: &ResourceHolder,
         sink: &mut dyn NodeSink,
-    ) -> Result<(), WalkStopped> {
-        write_inner(sink, self.0.held.node, |sink| {
-            let (address, len) = block(config, value);
-            sink.leaf(self.0.held.address, &address)?;
-            sink.leaf(self.0.held.cidrmask, &LeafValue::Uint(len.into()))?;
-            sink.leaf(self.0.held_owner, &LeafValue::text(&*holder.owner))?;
+    ) -> Walk {
+        let (oper, kind) = (&self.oper, config.kind());
+        write_inner(sink, oper.held.node, |sink| {
+            sink.value(oper.held.address, kind.point(value.first))?;
+            sink.value(oper.held.cidrmask, kind.prefix_len(value).unwrap_or_default())?;
+            sink.value(oper.held_owner, &*holder.owner)?;
             if let Some(user) = &holder.user {
-                sink.leaf(self.0.held_user, &LeafValue::Text(user.clone()))?;
+                sink.value(oper.held_user, user)?;
             }
-            sink.leaf(self.0.held_key, &LeafValue::Text(holder.key.clone()))
+            sink.value(oper.held_key, &holder.key)
         })
     }
 }

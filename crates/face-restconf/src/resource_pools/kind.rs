@@ -6,18 +6,21 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use allod_core::requests::{RequestPool, Wanted};
+use allod_core::config::ConfigRefusal;
+use allod_core::requests::{AlarmSettings, RequestPool, Wanted};
 use allod_core::span::Span;
 use allod_core::view::requests::FrozenRequestPool;
 
-use super::at;
-use crate::error::{ErrorTag, RestconfError, Result};
+use crate::error::{RestconfError, Result};
 use crate::model::{InstancePath, PathStep};
 use crate::path;
-use crate::tree::{DataNode, LeafValue, NodeSink, WalkStopped};
+use crate::tree::{DataNode, LeafValue, NodeSink, Siblings, Walk};
 use crate::yang::{NodeId, Schema, node_set};
 
 pub(crate) trait PoolKind: Debug + Send + Sync {
+    /// The name of the kind in notifications and tools.
+    fn label(&self) -> &'static str;
+
     /// The nodes that the lists of pools of all kinds have.
     fn nodes(&self) -> &PoolNodes;
 
@@ -38,11 +41,19 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
         before: Option<&RequestPool>,
     ) -> Result<RequestPool>;
 
+    /// NSO's error for a configuration that the core does not accept, at the part of the pool that causes it.
+    fn config_error(
+        &self,
+        location: &PoolLocation<'_>,
+        pool: &DataNode,
+        refusal: &ConfigRefusal,
+    ) -> RestconfError;
+
     /// Writes the parameters of a request.
     fn request_nodes(&self, want: &Wanted) -> Vec<DataNode>;
 
     /// Reads the parameters of a request from its children.
-    fn wanted(&self, request: &[DataNode]) -> Result<Wanted>;
+    fn wanted(&self, request: &[DataNode]) -> Wanted;
 
     /// Writes the value that a request was granted.
     fn granted_nodes(&self, config: &RequestPool, value: Span) -> Vec<DataNode>;
@@ -56,7 +67,7 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
         pool: &FrozenRequestPool,
         part: Option<NodeId>,
         sink: &mut dyn NodeSink,
-    ) -> Result<(), WalkStopped>;
+    ) -> Walk;
 
     /// The value of an entry of allocated values, from its keys.
     fn value_of(&self, config: &RequestPool, keys: &[LeafValue]) -> Option<Span>;
@@ -68,7 +79,7 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
         value: Span,
         holder: &ResourceHolder,
         sink: &mut dyn NodeSink,
-    ) -> Result<(), WalkStopped>;
+    ) -> Walk;
 }
 
 /// The holder of a value.
@@ -80,44 +91,20 @@ pub(crate) struct ResourceHolder {
     pub user: Option<Arc<str>>,
 }
 
-/// The nodes that the lists of pools of all kinds have.
-#[derive(Debug, Clone)]
-pub(crate) struct PoolNodes {
-    /// The kind's name in notifications.
-    pub label: &'static str,
-    pub top: NodeId,
-    pub list: NodeId,
-    pub name: NodeId,
-    pub allocation: NodeId,
-    pub id: NodeId,
-    pub username: NodeId,
-    pub service: NodeId,
-    pub sync_alloc: NodeId,
-    pub redeploy: NodeId,
-    pub request: NodeId,
-    pub response: NodeId,
-    pub error: NodeId,
-}
-
-impl PoolNodes {
-    /// `list`: the path of the list of pools.
-    pub fn of(schema: &Schema, label: &'static str, list: &str) -> Result<PoolNodes, String> {
-        let below = |rest: &str| at(schema, &format!("{list}/{rest}"));
-        Ok(PoolNodes {
-            label,
-            top: at(schema, "/resource-allocator:resource-pools")?,
-            list: at(schema, list)?,
-            name: below("name")?,
-            allocation: below("allocation")?,
-            id: below("allocation/id")?,
-            username: below("allocation/username")?,
-            service: below("allocation/allocating-service")?,
-            sync_alloc: below("allocation/sync-alloc")?,
-            redeploy: below("allocation/redeploy-type")?,
-            request: below("allocation/request")?,
-            response: below("allocation/response")?,
-            error: below("allocation/response/error")?,
-        })
+node_set! {
+    /// The nodes that the lists of pools of all kinds have.
+    pub(crate) struct PoolNodes {
+        list: "",
+        name: "/name",
+        allocation: "/allocation",
+        id: "/allocation/id",
+        username: "/allocation/username",
+        service: "/allocation/allocating-service",
+        sync_alloc: "/allocation/sync-alloc",
+        redeploy: "/allocation/redeploy-type",
+        request: "/allocation/request",
+        response: "/allocation/response",
+        error: "/allocation/response/error",
     }
 }
 
@@ -131,9 +118,50 @@ node_set! {
     }
 }
 
+node_set! {
+    /// The alarm settings of a pool.
+    pub(crate) struct AlarmSettingNodes {
+        node: "",
+        enabled: "/enabled",
+        low: "/low-threshold-alarm",
+    }
+}
+
+impl AlarmSettingNodes {
+    /// Writes the settings; `more`: the thresholds that only this kind has.
+    pub fn write(&self, set: &AlarmSettings, more: &[(NodeId, Option<u8>)]) -> Option<DataNode> {
+        let enabled = set.enabled.then(|| DataNode::leaf(self.enabled, LeafValue::Empty));
+        let thresholds = [(self.low, set.low)].into_iter().chain(more.iter().copied());
+        let leaves = thresholds.filter_map(|(leaf, percent)| Some(DataNode::leaf(leaf, percent?)));
+        let alarms: Vec<DataNode> = enabled.into_iter().chain(leaves).collect();
+        (!alarms.is_empty()).then(|| DataNode::inner(self.node, alarms))
+    }
+
+    /// Reads the settings of a pool; `odd`, `even`: the thresholds that only this kind has.
+    pub fn read(
+        &self,
+        pool: &DataNode,
+        odd: Option<NodeId>,
+        even: Option<NodeId>,
+    ) -> AlarmSettings {
+        let Some(alarms) = pool.child(self.node) else { return AlarmSettings::default() };
+        AlarmSettings {
+            enabled: alarms.child(self.enabled).is_some(),
+            low: alarms.number(self.low),
+            low_odd: odd.and_then(|leaf| alarms.number(leaf)),
+            low_even: even.and_then(|leaf| alarms.number(leaf)),
+        }
+    }
+}
+
+/// NSO's text for a range of ids or addresses that ends before it starts.
+pub(crate) const BACKWARDS: &str = "range end must be greater or equal to range start";
+
 /// The location of a pool in the data, for error paths.
 pub(crate) struct PoolLocation<'a> {
     pub schema: &'a Schema,
+    /// The container of all lists of pools.
+    pub top: NodeId,
     pub nodes: &'a PoolNodes,
     pub pool: &'a Arc<str>,
 }
@@ -142,7 +170,7 @@ impl PoolLocation<'_> {
     fn target(&self) -> InstancePath {
         let keys = vec![LeafValue::Text(self.pool.clone())];
         let steps = vec![
-            PathStep { node: self.nodes.top, keys: vec![] },
+            PathStep { node: self.top, keys: vec![] },
             PathStep { node: self.nodes.list, keys },
         ];
         InstancePath { steps }
@@ -155,6 +183,15 @@ impl PoolLocation<'_> {
         path::instance(self.schema, &target)
     }
 
+    /// An error about the pool, or about a node below it.
+    pub fn wrong(
+        &self,
+        steps: impl IntoIterator<Item = PathStep>,
+        message: impl Into<String>,
+    ) -> RestconfError {
+        RestconfError::wrong_value(message).at_path(self.below(steps))
+    }
+
     /// The step to a request of the pool.
     pub fn request(&self, key: &Arc<str>) -> PathStep {
         PathStep { node: self.nodes.allocation, keys: vec![LeafValue::Text(key.clone())] }
@@ -163,7 +200,7 @@ impl PoolLocation<'_> {
     /// An error about a list entry of the pool.
     pub fn wrong_entry(&self, entry: &DataNode, message: impl Into<String>) -> RestconfError {
         let step = PathStep { node: entry.schema, keys: entry.keys(self.schema) };
-        RestconfError::application(ErrorTag::InvalidValue, message).at_path(self.below([step]))
+        self.wrong([step], message)
     }
 
     /// Adds the pool and the request to the path of a validation error.

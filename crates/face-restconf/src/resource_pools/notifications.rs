@@ -142,7 +142,7 @@ pub(super) fn of_entry(model: &ResourcePools, events: &[Event]) -> Vec<DataNode>
             }
             Event::Requests(RequestsEvent::PoolDefined(defined)) => {
                 let kind = model.kinds.iter().find(|kind| kind.is(&defined.config));
-                let kind = kind.map(|kind| kind.nodes().label);
+                let kind = kind.map(|kind| kind.label());
                 notifications.push(nodes.pool(&defined.pool, "defined", kind));
             }
             Event::Pool(PoolEvent::Removed(removed)) => {

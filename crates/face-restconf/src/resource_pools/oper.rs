@@ -9,9 +9,9 @@ use allod_core::view::{self, State, ValueView};
 use hashbrown::HashMap;
 
 use super::kind::{PoolKind, ResourceHolder};
-use super::read::{SnapshotPool, all_of};
+use super::read::{SnapshotPool, all_of, pools_source};
 use crate::model::PathStep;
-use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, WalkStopped, build, select};
+use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, Walk, build, select, write_inner};
 use crate::yang::NodeId;
 
 /// The data at the path below the top container.
@@ -20,27 +20,18 @@ pub(super) fn data_at(
     state: &State,
     steps: &[PathStep],
 ) -> Option<Box<dyn NodeSource>> {
-    let all = |wrapped| {
-        let source = OperSource { pools: all_of(kind, state), wrapped, part: None };
-        (!source.pools.is_empty()).then(|| Box::new(source) as Box<dyn NodeSource>)
-    };
-    let Some((list, rest)) = steps.split_first() else { return all(true) };
+    let all = |container| pools_source(container, all_of(kind, state), SnapshotPool::show_oper);
+    let Some((list, rest)) = steps.split_first() else { return all(Some(kind.oper().top)) };
     let name = match &list.keys[..] {
-        [] => return all(false),
+        [] => return all(None),
         [LeafValue::Text(name)] => name,
         _ => return None,
     };
     let config = view::requests::config(state, name).filter(|config| kind.is(config))?;
-    let frozen = || {
-        let pool = view::requests::frozen(state, name)?;
-        Some(SnapshotPool { kind: kind.clone(), pool })
-    };
+    let frozen = || SnapshotPool::of(kind, state, name);
     let node = kind.oper().allocation;
     match rest {
-        [] => {
-            let source = OperSource { pools: vec![frozen()?], wrapped: false, part: None };
-            Some(Box::new(source))
-        }
+        [] => pools_source(None, vec![frozen()?], SnapshotPool::show_oper),
         // A single value is looked up, without a walk over the others.
         [step, below @ ..] if step.node == node && !step.keys.is_empty() => {
             let value = kind.value_of(config, &step.keys)?;
@@ -76,13 +67,24 @@ fn holder(claim: &Claim, request: Option<&Request>) -> ResourceHolder {
 }
 
 impl SnapshotPool {
+    /// Writes the list entry of the pool.
+    fn show_oper(&self, sink: &mut dyn NodeSink) -> Walk {
+        let nodes = self.kind.oper();
+        write_inner(sink, nodes.list, |sink| {
+            sink.value(nodes.name, &self.pool.name)?;
+            self.show_part(None, sink)
+        })
+    }
+
     /// Writes the whole pool, or one part of it.
-    fn show_part(&self, part: Option<NodeId>, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+    fn show_part(&self, part: Option<NodeId>, sink: &mut dyn NodeSink) -> Walk {
         self.kind.show_free(&self.pool, part, sink)?;
-        if part.is_none_or(|part| part == self.kind.oper().allocation) {
-            self.show_all_held(sink)?;
+        if part.is_some_and(|part| part != self.kind.oper().allocation) {
+            return Ok(());
         }
-        Ok(())
+        self.held().into_iter().try_for_each(|(value, holder)| {
+            self.kind.show_held(&self.pool.config, value, &holder, sink)
+        })
     }
 
     /// The allocated values in order, with their holders.
@@ -99,37 +101,5 @@ impl SnapshotPool {
             .collect();
         held.sort_unstable_by_key(|(span, _)| *span);
         held
-    }
-
-    fn show_all_held(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
-        self.held().into_iter().try_for_each(|(value, holder)| {
-            self.kind.show_held(&self.pool.config, value, &holder, sink)
-        })
-    }
-}
-
-struct OperSource {
-    pools: Vec<SnapshotPool>,
-    /// Whether to write the container around the pools.
-    wrapped: bool,
-    part: Option<NodeId>,
-}
-
-impl NodeSource for OperSource {
-    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
-        let Some(first) = self.pools.first() else { return Ok(()) };
-        let nodes = first.kind.oper();
-        if self.wrapped && !sink.open(nodes.top)? {
-            return Ok(());
-        }
-        for frozen in &self.pools {
-            if !sink.open(nodes.list)? {
-                continue;
-            }
-            sink.leaf(nodes.name, &LeafValue::Text(frozen.pool.name.clone()))?;
-            frozen.show_part(self.part, sink)?;
-            sink.close()?;
-        }
-        if self.wrapped { sink.close() } else { Ok(()) }
     }
 }

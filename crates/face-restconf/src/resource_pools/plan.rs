@@ -17,34 +17,30 @@ use allod_engine::Snapshot;
 
 use self::edited_pool::EditedPool;
 use super::ResourcePools;
-use crate::edit::{data_exists, data_missing};
+use crate::edit::ensure_possible;
 use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
-use crate::model::{Edit, EditOp, EditPlan, InstancePath, PathStep};
+use crate::model::{Edit, EditOp, EditPlan, InstancePath, PathStep, RequestedEdits};
 use crate::tree::{LeafValue, Siblings};
 
 impl ResourcePools {
     pub(super) fn edit_plan(
         &self,
         snapshot: &Snapshot<'_>,
-        edits: &[Edit],
-        unchanged: Option<&InstancePath>,
+        edits: RequestedEdits<'_>,
     ) -> Result<EditPlan> {
         let mut planner = ResourceEditPlanner {
             model: self,
             state: snapshot.state,
             edited_pools: BTreeMap::new(),
         };
-        let mut created = Vec::with_capacity(edits.len());
-        for (number, edit) in edits.iter().enumerate() {
-            created.push(planner.edit(edit).map_err(|error| error.of_edit(number))?);
-        }
+        let created = edits.apply_each(|edit| planner.edit(edit))?;
         let mut pools = planner.finish()?;
         if pools.is_empty() {
             return Ok(EditPlan { command: None, created });
         }
         let mut seen_all = false;
-        if let Some(target) = unchanged {
-            match self.pool_of(target) {
+        if let Some(target) = edits.unchanged {
+            match target.name_at(1) {
                 // An edit that only checks that the pool is unchanged.
                 Some(pool) if view::config(snapshot.state, pool).is_some() => {
                     pools.insert(0, (pool.clone(), RequestPoolEdit::Put(Box::default())));
@@ -87,22 +83,14 @@ impl<'a> ResourceEditPlanner<'a> {
     /// Applies an edit to all pools, or to all of one kind.
     fn edit_all(&mut self, edit: &Edit, only: Option<usize>) -> Result<bool> {
         let existing = self.existing(only);
-        match edit.op {
-            EditOp::Create if !existing.is_empty() => {
-                return Err(data_exists(&self.model.schema, &edit.target));
-            }
-            EditOp::Delete if existing.is_empty() => {
-                return Err(data_missing(&self.model.schema, &edit.target));
-            }
-            EditOp::Merge => {}
-            EditOp::Create | EditOp::Replace | EditOp::Delete | EditOp::Remove => {
-                for (name, kind) in &existing {
-                    self.edited_pool(name, *kind).remove();
-                }
+        ensure_possible(&self.model.schema, edit, !existing.is_empty())?;
+        if edit.op != EditOp::Merge {
+            for (name, kind) in &existing {
+                self.edited_pool(name, *kind).remove();
             }
         }
         let Some(data) = &edit.data else { return Ok(false) };
-        let op = if edit.op == EditOp::Merge { EditOp::Merge } else { EditOp::Replace };
+        let op = edit.op.of_entries();
         for (kind, list) in self.model.kinds.iter().map(|kind| kind.nodes().list).enumerate() {
             let mut before: Vec<Arc<str>> = Vec::new();
             for entry in data.entries(list) {
@@ -111,14 +99,11 @@ impl<'a> ResourceEditPlanner<'a> {
                 let name = name.clone();
                 let top = PathStep { node: self.model.top, keys: vec![] };
                 let target = InstancePath { steps: vec![top, PathStep { node: list, keys }] };
-                let edit = Edit { op, target, data: Some(entry.clone()), insert_at: None };
+                let edit = Edit::new(op, target, Some(entry.clone()));
                 self.edited_pool(&name, kind).edit(&edit)?;
                 before.push(name);
             }
-            before.sort_unstable();
-            if let Some(pair) = before.windows(2).find(|pair| pair[0] == pair[1]) {
-                return Err(duplicate(&pair[0]));
-            }
+            ensure_distinct(before)?;
         }
         Ok(existing.is_empty())
     }
@@ -154,8 +139,12 @@ impl<'a> ResourceEditPlanner<'a> {
     }
 }
 
-fn duplicate(name: &str) -> RestconfError {
-    invalid_value(format!("'{name}' occurs more than once"))
+fn ensure_distinct(mut names: Vec<Arc<str>>) -> Result<()> {
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => Err(invalid_value(format!("'{}' occurs more than once", pair[0]))),
+        None => Ok(()),
+    }
 }
 
 fn not_supported() -> RestconfError {

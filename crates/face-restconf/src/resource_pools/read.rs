@@ -16,7 +16,8 @@ use super::kind::PoolKind;
 use super::{ResourcePools, request};
 use crate::model::{InstancePath, PathStep};
 use crate::tree::{
-    DataNode, LeafValue, NodeSink, NodeSource, SourceList, WalkStopped, select, write_inner,
+    DataNode, LeafValue, NodeSink, NodeSource, SourceList, Walk, select, source, write_inner,
+    write_within,
 };
 use crate::yang::NodeId;
 
@@ -49,38 +50,24 @@ impl ResourcePools {
     /// The data at the path below the container of all pools.
     fn pools(&self, state: &State, steps: &[PathStep]) -> Option<Box<dyn NodeSource>> {
         let Some((list, rest)) = steps.split_first() else {
-            let pools: Vec<SnapshotPool> =
-                self.kinds.iter().flat_map(|kind| all_of(kind, state)).collect();
-            let source =
-                PoolListSource { wrapper: Some(self.top), pools, part: PoolContent::Whole };
-            return (!source.pools.is_empty()).then(|| Box::new(source) as Box<dyn NodeSource>);
+            let pools = self.kinds.iter().flat_map(|kind| all_of(kind, state));
+            return pools_source(Some(self.top), pools.collect(), SnapshotPool::show);
         };
         let kind = self.kinds.iter().find(|kind| kind.nodes().list == list.node)?;
         let name = match &list.keys[..] {
-            [] => {
-                let source = PoolListSource {
-                    wrapper: None,
-                    pools: all_of(kind, state),
-                    part: PoolContent::Whole,
-                };
-                return (!source.pools.is_empty()).then(|| Box::new(source) as Box<dyn NodeSource>);
-            }
+            [] => return pools_source(None, all_of(kind, state), SnapshotPool::show),
             [LeafValue::Text(name)] => name,
             _ => return None,
         };
         let config = view::config(state, name).filter(|config| kind.is(config))?;
         let nodes = kind.nodes();
-        let frozen = |part| {
-            let pool = view::frozen(state, name)?;
-            let pools = vec![SnapshotPool { kind: kind.clone(), pool }];
-            Some(Box::new(PoolListSource { wrapper: None, pools, part }) as Box<dyn NodeSource>)
-        };
+        let frozen = || SnapshotPool::of(kind, state, name);
         match rest {
-            [] => frozen(PoolContent::Whole),
+            [] => pools_source(None, vec![frozen()?], SnapshotPool::show),
             [step, below @ ..] if step.node == nodes.allocation => match &step.keys[..] {
                 [] => {
-                    let any = view::request_count(state, name).is_some_and(|count| count > 0);
-                    any.then(|| frozen(PoolContent::Requests)).flatten()
+                    view::request_count(state, name).filter(|count| *count > 0)?;
+                    pools_source(None, vec![frozen()?], SnapshotPool::show_requests)
                 }
                 [LeafValue::Text(key)] => {
                     let (asked, value) = view::request(state, name, key)?;
@@ -109,12 +96,28 @@ pub(crate) struct SnapshotPool {
 /// All pools of a kind, by name.
 pub(crate) fn all_of(kind: &Arc<dyn PoolKind>, state: &State) -> Vec<SnapshotPool> {
     let is = |name: &&Arc<str>| view::config(state, name).is_some_and(|config| kind.is(config));
-    let names = view::names(state).filter(is);
-    let pools = names.filter_map(|name| view::frozen(state, name));
-    pools.map(|pool| SnapshotPool { kind: kind.clone(), pool }).collect()
+    view::names(state).filter(is).filter_map(|name| SnapshotPool::of(kind, state, name)).collect()
+}
+
+/// The pools as the function writes them, in a container if there is one; `None` if there are no pools.
+pub(crate) fn pools_source(
+    container: Option<NodeId>,
+    pools: Vec<SnapshotPool>,
+    show: fn(&SnapshotPool, &mut dyn NodeSink) -> Walk,
+) -> Option<Box<dyn NodeSource>> {
+    if pools.is_empty() {
+        return None;
+    }
+    source(move |sink| {
+        write_within(sink, container, |sink| pools.iter().try_for_each(|pool| show(pool, sink)))
+    })
 }
 
 impl SnapshotPool {
+    pub fn of(kind: &Arc<dyn PoolKind>, state: &State, name: &str) -> Option<SnapshotPool> {
+        Some(SnapshotPool { kind: kind.clone(), pool: view::frozen(state, name)? })
+    }
+
     /// All requests by key, each with its granted value.
     pub fn requests(&self) -> Vec<(&AnsweredRequest, Option<Span>)> {
         let held: HashMap<Arc<str>, Span> = self
@@ -137,49 +140,19 @@ impl SnapshotPool {
         all
     }
 
-    fn show_requests(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+    fn show_requests(&self, sink: &mut dyn NodeSink) -> Walk {
         let (kind, pool) = (&*self.kind, &self.pool);
         self.requests().into_iter().try_for_each(|(asked, value)| {
             request::answered(kind, &pool.name, &pool.config, asked, value).walk(sink)
         })
     }
 
-    fn show(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
+    fn show(&self, sink: &mut dyn NodeSink) -> Walk {
         let (kind, pool) = (&*self.kind, &self.pool);
         write_inner(sink, kind.nodes().list, |sink| {
             sink.leaf(kind.nodes().name, &LeafValue::Text(pool.name.clone()))?;
             self.show_requests(sink)?;
             kind.config_nodes(&pool.config).walk(sink)
         })
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PoolContent {
-    Whole,
-    Requests,
-}
-
-struct PoolListSource {
-    /// The container around the pools.
-    wrapper: Option<NodeId>,
-    pools: Vec<SnapshotPool>,
-    part: PoolContent,
-}
-
-impl NodeSource for PoolListSource {
-    fn walk(&self, sink: &mut dyn NodeSink) -> Result<(), WalkStopped> {
-        if let Some(node) = self.wrapper
-            && !sink.open(node)?
-        {
-            return Ok(());
-        }
-        for frozen in &self.pools {
-            match self.part {
-                PoolContent::Whole => frozen.show(sink)?,
-                PoolContent::Requests => frozen.show_requests(sink)?,
-            }
-        }
-        if self.wrapper.is_some() { sink.close() } else { Ok(()) }
     }
 }

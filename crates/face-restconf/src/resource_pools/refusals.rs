@@ -11,7 +11,12 @@ impl ResourcePools {
     pub(super) fn refusal_error(&self, refusal: &Refusal) -> RestconfError {
         let error = |tag: ErrorTag| RestconfError::application(tag, refusal.to_string());
         match refusal {
-            Refusal::Invalid { .. } | Refusal::Config(_) => error(ErrorTag::InvalidValue),
+            Refusal::Invalid { .. }
+            | Refusal::Config(_)
+            | Refusal::ValueOutside { .. }
+            | Refusal::ValueExcluded { .. }
+            | Refusal::ValueDraining { .. }
+            | Refusal::ValueMalformed { .. } => error(ErrorTag::InvalidValue),
             Refusal::LimitExceeded { .. } => error(ErrorTag::TooBig),
             Refusal::PoolUnknown { pool } => unknown(pool),
             Refusal::PoolInUse { .. }
@@ -21,15 +26,12 @@ impl ResourcePools {
             | Refusal::ClaimVersionDiffers { .. }
             | Refusal::ParamsDiffer { .. }
             | Refusal::ValueTaken { .. }
-            | Refusal::ValueQuarantined { .. } => error(ErrorTag::InUse),
-            Refusal::ClaimUnknown { .. } => error(ErrorTag::DataMissing),
+            | Refusal::ValueQuarantined { .. }
+            | Refusal::Alarm(_) => error(ErrorTag::InUse),
+            Refusal::ClaimUnknown { .. } | Refusal::Outbox(_) => error(ErrorTag::DataMissing),
             Refusal::PoolExhausted { .. } | Refusal::SyncExhausted { .. } => {
                 error(ErrorTag::ResourceDenied)
             }
-            Refusal::ValueOutside { .. }
-            | Refusal::ValueExcluded { .. }
-            | Refusal::ValueDraining { .. }
-            | Refusal::ValueMalformed { .. } => error(ErrorTag::InvalidValue),
             Refusal::NoLease { .. }
             | Refusal::IdempotencyDiffers { .. }
             | Refusal::SyncDiffers { .. }
@@ -47,8 +49,6 @@ impl ResourcePools {
                     error(ErrorTag::InUse)
                 }
             },
-            Refusal::Alarm(_) => error(ErrorTag::InUse),
-            Refusal::Outbox(_) => error(ErrorTag::DataMissing),
         }
     }
 }

@@ -7,7 +7,6 @@ use allod_core::span::Span;
 
 use super::error_texts;
 use super::kind::PoolKind;
-use crate::error::Result;
 use crate::tree::{DataNode, LeafValue, Siblings};
 
 /// Writes a request as an entry of the list of allocations.
@@ -47,28 +46,18 @@ pub(crate) fn answered(
             vec![DataNode::leaf(nodes.error, text)]
         }
     };
-    let mut entry = written(kind, &asked.key, &asked.request);
-    if let crate::tree::NodeBody::Inner(children) = &mut entry.body {
-        children.push(DataNode::inner(nodes.response, answer));
-    }
-    entry
+    written(kind, &asked.key, &asked.request).with([DataNode::inner(nodes.response, answer)])
 }
 
 /// Reads a request from a validated list entry.
-pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode) -> Result<Request> {
+pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode) -> Request {
     let nodes = kind.nodes();
-    let text = |value: &LeafValue| match value {
-        LeafValue::Text(text) => Some(text.clone()),
-        _ => None,
-    };
-    let user = entry.value_of(nodes.username).and_then(text).unwrap_or_else(|| "".into());
-    let services = entry.entries(nodes.service).filter_map(DataNode::value).filter_map(text);
     let request = entry.child(nodes.request).map_or(&[][..], |request| request.children());
-    Ok(Request {
-        user,
-        services: services.collect(),
+    Request {
+        user: entry.shared_text(nodes.username).cloned().unwrap_or_default(),
+        services: entry.texts(nodes.service).cloned().collect(),
         redeploy: entry.text(nodes.redeploy).and_then(Redeploy::from_name),
         sync_alloc: entry.child(nodes.sync_alloc).is_some(),
-        want: kind.wanted(request)?,
-    })
+        want: kind.wanted(request),
+    }
 }

@@ -1,6 +1,6 @@
 //! A sink that collects the nodes in a tree.
 
-use super::{DataNode, LeafValue, NodeSink, WalkStopped};
+use super::{DataNode, LeafValue, NodeSink, Walk};
 use crate::yang::NodeId;
 
 #[derive(Debug, Default)]
@@ -28,17 +28,17 @@ impl TreeBuilder {
 }
 
 impl NodeSink for TreeBuilder {
-    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+    fn open(&mut self, node: NodeId) -> Walk<bool> {
         self.open.push((node, Vec::new()));
         Ok(true)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Walk {
         self.push(DataNode::leaf(node, value.clone()));
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), WalkStopped> {
+    fn close(&mut self) -> Walk {
         if let Some((node, children)) = self.open.pop() {
             self.push(DataNode::inner(node, children));
         }

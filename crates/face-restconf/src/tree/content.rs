@@ -1,7 +1,7 @@
 //! The `content` parameter: configuration, state, or both. The keys of a list entry are always included, because they
 //! identify it.
 
-use super::{LeafValue, NodeSink, WalkStopped};
+use super::{LeafValue, NodeSink, Walk};
 use crate::model::Content;
 use crate::yang::{NodeId, Schema};
 
@@ -26,7 +26,7 @@ impl<'a> ContentFilter<'a> {
     }
 
     /// Passes the held-back nodes to `inner`. Returns `false` if `inner` refuses one.
-    fn flush_pending(&mut self) -> Result<bool, WalkStopped> {
+    fn flush_pending(&mut self) -> Walk<bool> {
         let mut pending = self.pending.drain(..);
         while let Some((node, keys)) = pending.next() {
             if !self.inner.open(node)? {
@@ -42,63 +42,43 @@ impl<'a> ContentFilter<'a> {
 }
 
 impl NodeSink for ContentFilter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+    fn open(&mut self, node: NodeId) -> Walk<bool> {
         if self.refused > 0 {
             return Ok(false);
         }
         let config = self.schema.node(node).config;
         match self.content {
-            Content::All => self.inner.open(node),
-            Content::Config => {
-                if config {
-                    self.inner.open(node)
-                } else {
-                    Ok(false)
-                }
-            }
+            Content::Config if !config => Ok(false),
+            Content::All | Content::Config => self.inner.open(node),
             Content::State if config => {
                 self.pending.push((node, Vec::new()));
                 Ok(true)
             }
-            Content::State => {
-                if self.flush_pending()? {
-                    self.inner.open(node)
-                } else {
-                    Ok(false)
-                }
-            }
+            Content::State => Ok(self.flush_pending()? && self.inner.open(node)?),
         }
     }
 
-    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Walk {
         let config = self.schema.node(node).config;
         match self.content {
-            Content::All => self.inner.leaf(node, value),
-            Content::Config => {
-                if config {
-                    self.inner.leaf(node, value)
-                } else {
-                    Ok(())
-                }
-            }
-            Content::State if !config => {
-                if self.refused == 0 && self.flush_pending()? {
-                    self.inner.leaf(node, value)
-                } else {
-                    Ok(())
-                }
-            }
-            Content::State => match self.pending.last_mut() {
-                Some((_, keys)) if self.schema.is_key(node) => {
+            Content::Config if !config => Ok(()),
+            Content::All | Content::Config => self.inner.leaf(node, value),
+            Content::State if config => {
+                if let Some((_, keys)) = self.pending.last_mut()
+                    && self.schema.is_key(node)
+                {
                     keys.push((node, value.clone()));
-                    Ok(())
                 }
-                _ => Ok(()),
+                Ok(())
+            }
+            Content::State => match self.refused == 0 && self.flush_pending()? {
+                true => self.inner.leaf(node, value),
+                false => Ok(()),
             },
         }
     }
 
-    fn close(&mut self) -> Result<(), WalkStopped> {
+    fn close(&mut self) -> Walk {
         if self.refused > 0 {
             self.refused -= 1;
             return Ok(());

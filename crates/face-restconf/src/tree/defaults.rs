@@ -3,7 +3,7 @@
 //! The server does not distinguish a leaf that was set to its default from one that was never set. So `explicit` is what the
 //! model reports, and `report-all` adds the missing defaults. `report-all-tagged` is not supported.
 
-use super::{DataNode, LeafValue, NodeSink, WalkStopped};
+use super::{DataNode, LeafValue, NodeSink, Walk};
 use crate::yang::{NodeId, NodeKind, Schema};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl<'a> DefaultsFilter<'a> {
 }
 
 impl NodeSink for DefaultsFilter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+    fn open(&mut self, node: NodeId) -> Walk<bool> {
         self.record(node);
         let wanted = self.inner.open(node)?;
         if wanted {
@@ -50,7 +50,7 @@ impl NodeSink for DefaultsFilter<'_> {
         Ok(wanted)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Walk {
         self.record(node);
         let known = self.schema.node(node);
         if self.defaults == Defaults::Trim
@@ -62,7 +62,7 @@ impl NodeSink for DefaultsFilter<'_> {
         self.inner.leaf(node, value)
     }
 
-    fn close(&mut self) -> Result<(), WalkStopped> {
+    fn close(&mut self) -> Walk {
         if let (Some((node, seen)), Defaults::ReportAll) = (self.open.pop(), self.defaults) {
             for missing in missing_defaults(self.schema, node, &seen) {
                 super::NodeSource::walk(&missing, self.inner)?;
@@ -71,7 +71,7 @@ impl NodeSink for DefaultsFilter<'_> {
         self.inner.close()
     }
 
-    fn elided_container(&mut self, node: NodeId) -> Result<(), WalkStopped> {
+    fn elided_container(&mut self, node: NodeId) -> Walk {
         self.record(node);
         self.inner.elided_container(node)
     }

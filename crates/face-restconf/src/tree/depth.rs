@@ -2,7 +2,7 @@
 //!
 //! At the last level, a container is empty and a list entry has its keys only, so that the client sees that they exist.
 
-use super::{LeafValue, NodeSink, WalkStopped};
+use super::{LeafValue, NodeSink, Walk};
 use crate::yang::{NodeId, Schema};
 
 pub(super) struct DepthFilter<'a> {
@@ -24,7 +24,7 @@ impl<'a> DepthFilter<'a> {
 }
 
 impl NodeSink for DepthFilter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+    fn open(&mut self, node: NodeId) -> Walk<bool> {
         if self.open >= self.levels {
             return Ok(false);
         }
@@ -37,7 +37,7 @@ impl NodeSink for DepthFilter<'_> {
         Ok(wanted)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Walk {
         if self.open < self.levels || self.schema.is_key(node) {
             self.inner.leaf(node, value)
         } else {
@@ -45,7 +45,7 @@ impl NodeSink for DepthFilter<'_> {
         }
     }
 
-    fn close(&mut self) -> Result<(), WalkStopped> {
+    fn close(&mut self) -> Walk {
         self.open = self.open.saturating_sub(1);
         self.inner.close()
     }

@@ -2,7 +2,7 @@
 //!
 //! The keys of a list entry are always included. A field that names a container or a list selects everything in it.
 
-use super::{LeafValue, NodeSink, WalkStopped};
+use super::{LeafValue, NodeSink, Walk};
 use crate::error::{Result, invalid_value};
 use crate::yang::{NodeId, Schema, split_prefix};
 
@@ -138,7 +138,7 @@ impl<'a> FieldsFilter<'a> {
 }
 
 impl NodeSink for FieldsFilter<'_> {
-    fn open(&mut self, node: NodeId) -> Result<bool, WalkStopped> {
+    fn open(&mut self, node: NodeId) -> Walk<bool> {
         let Some(selection) = self.wanted(node) else { return Ok(false) };
         let wanted = self.inner.open(node)?;
         if wanted {
@@ -147,7 +147,7 @@ impl NodeSink for FieldsFilter<'_> {
         Ok(wanted)
     }
 
-    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Result<(), WalkStopped> {
+    fn leaf(&mut self, node: NodeId, value: &LeafValue) -> Walk {
         if self.wanted(node).is_some() || self.schema.is_key(node) {
             self.inner.leaf(node, value)
         } else {
@@ -155,7 +155,7 @@ impl NodeSink for FieldsFilter<'_> {
         }
     }
 
-    fn close(&mut self) -> Result<(), WalkStopped> {
+    fn close(&mut self) -> Walk {
         self.wanted.pop();
         self.inner.close()
     }

@@ -1,5 +1,7 @@
 //! Access to siblings by their schema node: the input of an operation, the children of an entry.
 
+use std::sync::Arc;
+
 use super::{DataNode, LeafValue};
 use crate::yang::NodeId;
 
@@ -27,6 +29,11 @@ pub trait Siblings {
         }
     }
 
+    /// An unsigned integer that fits the type.
+    fn number<T: TryFrom<u64>>(&self, id: NodeId) -> Option<T> {
+        self.uint(id).and_then(|number| T::try_from(number).ok())
+    }
+
     fn int(&self, id: NodeId) -> Option<i64> {
         match self.value_of(id) {
             Some(LeafValue::Int(number)) => Some(*number),
@@ -35,10 +42,16 @@ pub trait Siblings {
     }
 
     fn text(&self, id: NodeId) -> Option<&str> {
-        match self.value_of(id) {
-            Some(LeafValue::Text(text)) => Some(text),
-            _ => None,
-        }
+        self.shared_text(id).map(|text| &**text)
+    }
+
+    fn shared_text(&self, id: NodeId) -> Option<&Arc<str>> {
+        self.value_of(id).and_then(LeafValue::as_text)
+    }
+
+    /// The values of a leaf-list of text.
+    fn texts(&self, id: NodeId) -> impl Iterator<Item = &Arc<str>> {
+        self.entries(id).filter_map(|node| node.value()?.as_text())
     }
 
     fn bool(&self, id: NodeId) -> Option<bool> {

@@ -2,7 +2,7 @@
 
 use super::{
     ContentFilter, Defaults, DefaultsFilter, DepthFilter, FieldsFilter, NodeSink, NodeSource,
-    Selection, WalkStopped,
+    Selection, Walk,
 };
 use crate::model::Content;
 use crate::yang::Schema;
@@ -30,12 +30,7 @@ impl ReadFilters {
         }
     }
 
-    pub fn walk(
-        &self,
-        schema: &Schema,
-        source: &dyn NodeSource,
-        sink: &mut dyn NodeSink,
-    ) -> Result<(), WalkStopped> {
+    pub fn walk(&self, schema: &Schema, source: &dyn NodeSource, sink: &mut dyn NodeSink) -> Walk {
         let levels =
             self.depth.map_or(u32::MAX, |depth| depth.saturating_sub(u32::from(self.at_datastore)));
         // Defaults come first, so that the other filters see the nodes that they add.

@@ -1,6 +1,6 @@
 //! Selects nodes of a tree by the steps of a path.
 
-use super::{DataNode, NodeBody, NodeSink, NodeSource, TreeBuilder, WalkStopped};
+use super::{DataNode, NodeBody, NodeSink, NodeSource, TreeBuilder, Walk};
 use crate::model::PathStep;
 
 /// The nodes that the steps name below the given ones; `None` if there are none.
@@ -34,9 +34,7 @@ fn children(node: DataNode) -> Vec<DataNode> {
 }
 
 /// Collects the nodes that a function writes to a sink.
-pub(crate) fn build(
-    write: impl FnOnce(&mut dyn NodeSink) -> Result<(), WalkStopped>,
-) -> Option<Vec<DataNode>> {
+pub(crate) fn build(write: impl FnOnce(&mut dyn NodeSink) -> Walk) -> Option<Vec<DataNode>> {
     let mut builder = TreeBuilder::new();
     write(&mut builder).ok()?;
     Some(builder.finish())

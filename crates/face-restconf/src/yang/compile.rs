@@ -10,12 +10,21 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 
 use super::YangError;
-use super::schema::{Choice, Module, ModuleId, Must, NodeId, NodeKind, Schema, SchemaNode};
+use super::schema::{Choice, Module, ModuleId, NodeId, NodeKind, Schema, SchemaNode};
 use super::statement::Statement;
 use super::types::split_prefix;
 
 /// Nested groupings and typedefs; more is a cycle.
 pub(super) const EXPANSION_MAX: usize = 64;
+
+pub(super) type Compiled<T = ()> = Result<T, YangError>;
+
+/// A place in a file, for errors.
+#[derive(Clone, Copy, Default)]
+pub(super) struct FileLine {
+    pub file: usize,
+    pub line: u32,
+}
 
 /// A parsed file, with the meaning of its prefixes.
 pub(super) struct ModuleFile<'a> {
@@ -33,11 +42,16 @@ pub(super) struct StatementScope<'s> {
     pub file: usize,
 }
 
+impl StatementScope<'_> {
+    pub(super) fn at(&self, statement: &Statement) -> FileLine {
+        FileLine { file: self.file, line: statement.line }
+    }
+}
+
 /// Properties of a node that are resolved after all nodes exist.
 #[derive(Default, Clone)]
 pub(super) struct UnresolvedNode {
-    pub file: usize,
-    pub line: u32,
+    pub at: FileLine,
     pub config: Option<bool>,
     pub default: Option<(String, usize)>,
     pub keys: Option<String>,
@@ -55,7 +69,7 @@ pub(super) struct Compiler<'a> {
     pub identities: BTreeMap<String, Vec<String>>,
 }
 
-pub(super) fn compile(parsed: &[(&str, &str, Statement)]) -> Result<Schema, YangError> {
+pub(super) fn compile(parsed: &[(&str, &str, Statement)]) -> Compiled<Schema> {
     let mut compiler = Compiler {
         files: Vec::new(),
         modules: Vec::new(),
@@ -79,17 +93,12 @@ pub(super) fn compile(parsed: &[(&str, &str, Statement)]) -> Result<Schema, Yang
 }
 
 impl<'a> Compiler<'a> {
-    pub(super) fn fail<T>(
-        &self,
-        file: usize,
-        line: u32,
-        message: impl Into<String>,
-    ) -> Result<T, YangError> {
-        Err(YangError::new(self.files[file].name, line, message))
+    pub(super) fn fail<T>(&self, at: FileLine, message: impl Into<String>) -> Compiled<T> {
+        Err(YangError::new(self.files[at.file].name, at.line, message))
     }
 
     /// Collects the modules and the prefixes of each file.
-    fn headers(&mut self, parsed: &'a [(&'a str, &'a str, Statement)]) -> Result<(), YangError> {
+    fn headers(&mut self, parsed: &'a [(&'a str, &'a str, Statement)]) -> Compiled {
         for (name, text, root) in parsed.iter().filter(|(_, _, root)| root.keyword == "module") {
             let required = |keyword: &str| {
                 root.text(keyword).map(str::to_owned).ok_or_else(|| {
@@ -97,11 +106,8 @@ impl<'a> Compiler<'a> {
                 })
             };
             if self.modules.iter().any(|module| module.name == root.argument) {
-                return Err(YangError::new(
-                    name,
-                    root.line,
-                    format!("duplicate module '{}'", root.argument),
-                ));
+                let message = format!("duplicate module '{}'", root.argument);
+                return Err(YangError::new(name, root.line, message));
             }
             self.modules.push(Module {
                 name: root.argument.clone(),
@@ -122,11 +128,8 @@ impl<'a> Compiler<'a> {
                     None => return Err(YangError::new(name, root.line, "'belongs-to' is missing")),
                 },
                 _ => {
-                    return Err(YangError::new(
-                        name,
-                        root.line,
-                        "the file has neither a module nor a submodule",
-                    ));
+                    let message = "the file has neither a module nor a submodule";
+                    return Err(YangError::new(name, root.line, message));
                 }
             };
             let find = |wanted: &str, line: u32| {
@@ -156,18 +159,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// The module of a prefix in a file. No prefix: the module of the file.
-    pub(super) fn module_of(
-        &self,
-        file: usize,
-        prefix: Option<&str>,
-        line: u32,
-    ) -> Result<ModuleId, YangError> {
-        match prefix {
-            None => Ok(self.files[file].module),
-            Some(prefix) => match self.files[file].prefixes.get(prefix) {
-                Some(module) => Ok(*module),
-                None => self.fail(file, line, format!("unknown prefix '{prefix}'")),
-            },
+    pub(super) fn module_of(&self, at: FileLine, prefix: Option<&str>) -> Compiled<ModuleId> {
+        let file = &self.files[at.file];
+        let Some(prefix) = prefix else { return Ok(file.module) };
+        match file.prefixes.get(prefix) {
+            Some(module) => Ok(*module),
+            None => self.fail(at, format!("unknown prefix '{prefix}'")),
         }
     }
 
@@ -176,24 +173,16 @@ impl<'a> Compiler<'a> {
     }
 
     /// `module:name` for a name with or without a prefix.
-    pub(super) fn full_name(
-        &self,
-        file: usize,
-        name: &str,
-        line: u32,
-    ) -> Result<String, YangError> {
+    pub(super) fn full_name(&self, at: FileLine, name: &str) -> Compiled<String> {
         let (prefix, name) = split_prefix(name);
-        let module = self.module_of(file, prefix, line)?;
+        let module = self.module_of(at, prefix)?;
         Ok(format!("{}:{name}", self.module_name(module)))
     }
 
-    fn identities(&mut self) -> Result<(), YangError> {
+    fn identities(&mut self) -> Compiled {
         for (index, file) in self.files.iter().enumerate() {
             for identity in file.root.all("identity") {
-                let bases = identity
-                    .all("base")
-                    .map(|base| self.full_name(index, &base.argument, base.line))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let bases = self.bases(index, identity)?;
                 let name = format!("{}:{}", self.module_name(file.module), identity.argument);
                 self.identities.insert(name, bases);
             }
@@ -201,19 +190,26 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Finds a grouping or typedef, and its scope: from here outwards, then anywhere in the module.
+    /// The bases of an identity or of an identityref, as `module:name`.
+    pub(super) fn bases(&self, file: usize, statement: &Statement) -> Compiled<Vec<String>> {
+        let bases = statement.all("base");
+        bases
+            .map(|base| self.full_name(FileLine { file, line: base.line }, &base.argument))
+            .collect()
+    }
+
+    /// Finds the grouping or typedef that a statement names, and its scope: from here outwards, then anywhere in the module.
     pub(super) fn definition<'s>(
         &self,
         scope: &'s StatementScope<'s>,
         keyword: &str,
-        name: &str,
-        line: u32,
-    ) -> Result<(&'s Statement, StatementScope<'s>), YangError>
+        statement: &Statement,
+    ) -> Compiled<(&'s Statement, StatementScope<'s>)>
     where
         'a: 's,
     {
-        let (prefix, plain) = split_prefix(name);
-        let module = self.module_of(scope.file, prefix, line)?;
+        let (prefix, plain) = split_prefix(&statement.argument);
+        let module = self.module_of(scope.at(statement), prefix)?;
         let here = |statement: &'s Statement| {
             statement.inner.iter().find(|inner| inner.keyword == keyword && inner.argument == plain)
         };
@@ -229,13 +225,11 @@ impl<'a> Compiler<'a> {
         for (index, file) in self.files.iter().enumerate().filter(|(_, file)| file.module == module)
         {
             if let Some(found) = here(file.root) {
-                return Ok((
-                    found,
-                    StatementScope { statement: file.root, outer: None, file: index },
-                ));
+                let scope = StatementScope { statement: file.root, outer: None, file: index };
+                return Ok((found, scope));
             }
         }
-        self.fail(scope.file, line, format!("unknown {keyword} '{name}'"))
+        self.fail(scope.at(statement), format!("unknown {keyword} '{}'", statement.argument))
     }
 
     pub(super) fn add(
@@ -243,15 +237,10 @@ impl<'a> Compiler<'a> {
         parent: Option<NodeId>,
         node: SchemaNode,
         draft: UnresolvedNode,
-    ) -> Result<NodeId, YangError> {
+    ) -> Compiled<NodeId> {
         let id = NodeId(self.nodes.len() as u32);
-        let siblings = self.schema_children(parent);
-        let same = |other: &NodeId| {
-            let other = &self.nodes[other.0 as usize];
-            other.name == node.name && other.module == node.module
-        };
-        if siblings.iter().any(same) {
-            return self.fail(draft.file, draft.line, format!("duplicate node '{}'", node.name));
+        if self.schema_child(parent, node.module, &node.name).is_some() {
+            return self.fail(draft.at, format!("duplicate node '{}'", node.name));
         }
         match parent {
             Some(parent) => self.nodes[parent.0 as usize].schema_children.push(id),
@@ -328,22 +317,12 @@ pub(super) fn new_node(
         mandatory: false,
         default: None,
         ty: None,
-        units: None,
         user_ordered: false,
         min_elements: 0,
         max_elements: None,
         unique: Vec::new(),
-        musts: Vec::new(),
         when: None,
-        if_features: Vec::new(),
         schema_parent,
         schema_children: Vec::new(),
-    }
-}
-
-pub(super) fn must(statement: &Statement) -> Must {
-    Must {
-        condition: statement.argument.clone(),
-        error_message: statement.text("error-message").map(str::to_owned),
     }
 }

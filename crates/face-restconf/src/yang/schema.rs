@@ -71,15 +71,12 @@ pub struct SchemaNode {
     /// For a leaf that is not mandatory.
     pub default: Option<LeafValue>,
     pub ty: Option<LeafType>,
-    pub units: Option<String>,
     pub user_ordered: bool,
     pub min_elements: u32,
     pub max_elements: Option<u32>,
     /// Sets of leaves whose combined values are unique in the list.
     pub unique: Vec<Vec<NodeId>>,
-    pub musts: Vec<Must>,
     pub when: Option<String>,
-    pub if_features: Vec<String>,
     /// The parent and the children in the module, with choices and cases.
     pub(super) schema_parent: Option<NodeId>,
     pub(super) schema_children: Vec<NodeId>,
@@ -99,13 +96,6 @@ pub struct Choice {
     pub mandatory: bool,
     /// The case whose defaults apply if no case is present.
     pub default: Option<NodeId>,
-}
-
-/// A condition that the model checks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Must {
-    pub condition: String,
-    pub error_message: Option<String>,
 }
 
 #[derive(Debug)]
@@ -165,7 +155,7 @@ impl Schema {
         module: Option<&str>,
         name: &str,
     ) -> Option<NodeId> {
-        let named = |module: ModuleId| self.by_name.get(&(parent, module))?.get(name).copied();
+        let named = |module: ModuleId| self.child_of(parent, module, name);
         match (module, parent) {
             (Some(module), _) => named(self.module_named(module)?),
             (None, Some(parent)) => named(self.node(parent).module),
@@ -257,24 +247,20 @@ impl Schema {
 
     /// The `input` node of an RPC or an action. It exists even if the module leaves it out.
     pub fn input(&self, operation: NodeId) -> Option<NodeId> {
-        self.node(operation)
-            .children
-            .iter()
-            .copied()
-            .find(|id| self.node(*id).kind == NodeKind::Input)
+        self.child_of_kind(operation, NodeKind::Input)
+    }
+
+    pub fn output(&self, operation: NodeId) -> Option<NodeId> {
+        self.child_of_kind(operation, NodeKind::Output)
+    }
+
+    fn child_of_kind(&self, parent: NodeId, kind: NodeKind) -> Option<NodeId> {
+        self.node(parent).children.iter().copied().find(|id| self.node(*id).kind == kind)
     }
 
     /// Whether a client may prefix `input` with this module: that of the operation, or of an ancestor of an action.
     pub fn may_name_input(&self, input: NodeId, module: ModuleId) -> bool {
         let up = std::iter::successors(Some(input), |at| self.node(*at).parent);
         up.into_iter().any(|at| self.node(at).module == module)
-    }
-
-    pub fn output(&self, operation: NodeId) -> Option<NodeId> {
-        self.node(operation)
-            .children
-            .iter()
-            .copied()
-            .find(|id| self.node(*id).kind == NodeKind::Output)
     }
 }

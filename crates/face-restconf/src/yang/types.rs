@@ -35,7 +35,6 @@ pub enum BaseType {
     },
     Text {
         lengths: Vec<(u64, u64)>,
-        patterns: Vec<String>,
         known: Option<WellKnown>,
     },
     Boolean,
@@ -84,20 +83,8 @@ impl LeafType {
     /// Parses a value from XML, a path or a default.
     pub fn read(&self, text: &str, names: &dyn PrefixResolver) -> Result<LeafValue, String> {
         match &self.base {
-            BaseType::Int { ranges, .. } => {
-                let number = integer(text.trim()).and_then(|number| i64::try_from(number).ok());
-                number
-                    .filter(|number| in_ranges(ranges, number))
-                    .map(LeafValue::Int)
-                    .ok_or_else(|| self.invalid(text, &spans(ranges)))
-            }
-            BaseType::Uint { ranges, .. } => {
-                let number = integer(text.trim()).and_then(|number| u64::try_from(number).ok());
-                number
-                    .filter(|number| in_ranges(ranges, number))
-                    .map(LeafValue::Uint)
-                    .ok_or_else(|| self.invalid(text, &spans(ranges)))
-            }
+            BaseType::Int { ranges, .. } => self.integer(text, ranges),
+            BaseType::Uint { ranges, .. } => self.integer(text, ranges),
             BaseType::Decimal { digits, ranges } => {
                 let number = decimal(text.trim(), *digits);
                 let number = number
@@ -190,15 +177,22 @@ impl LeafType {
             // Some clients quote every value.
             (BaseType::Empty | BaseType::Boolean, JsonScalar::Text(text)) => self.read(text, names),
             (BaseType::Empty | BaseType::Boolean, _) => Err(self.invalid(scalar.spelled(), "")),
-            (
-                BaseType::Int { .. } | BaseType::Uint { .. } | BaseType::Decimal { .. },
-                JsonScalar::Number(text),
-            ) => self.read(text, names),
-            (_, JsonScalar::Text(text)) => self.read(text, names),
+            (BaseType::Int { .. } | BaseType::Uint { .. }, JsonScalar::Number(text))
+            | (BaseType::Decimal { .. }, JsonScalar::Number(text))
+            | (_, JsonScalar::Text(text)) => self.read(text, names),
             (_, JsonScalar::Number(_) | JsonScalar::Bool(_) | JsonScalar::Empty) => {
                 Err(self.invalid(scalar.spelled(), ""))
             }
         }
+    }
+
+    fn integer<N>(&self, text: &str, ranges: &[(N, N)]) -> Result<LeafValue, String>
+    where
+        N: TryFrom<i128> + PartialOrd + std::fmt::Display + Into<LeafValue>,
+    {
+        let number = integer(text.trim()).and_then(|number| N::try_from(number).ok());
+        let allowed = number.filter(|number| in_ranges(ranges, number));
+        allowed.map(N::into).ok_or_else(|| self.invalid(text, &spans(ranges)))
     }
 
     fn bits(&self, text: &str, names: &[String]) -> Result<LeafValue, String> {
@@ -260,13 +254,17 @@ fn spans<N: std::fmt::Display + PartialEq>(spans: &[(N, N)]) -> String {
     spans.iter().map(one).collect::<Vec<_>>().join(" | ")
 }
 
+/// Whether a number is negative, and its text without the sign.
+fn split_sign(text: &str) -> (bool, &str) {
+    match text.strip_prefix('-') {
+        Some(plain) => (true, plain),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    }
+}
+
 /// Decimal, hexadecimal with `0x`, octal with a leading zero.
 fn integer(text: &str) -> Option<i128> {
-    let (negative, digits) = match text.as_bytes().first()? {
-        b'-' => (true, &text[1..]),
-        b'+' => (false, &text[1..]),
-        _ => (false, text),
-    };
+    let (negative, digits) = split_sign(text);
     let (digits, radix) = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(hex) => (hex, 16),
         None if digits.len() > 1 && digits.starts_with('0') => (&digits[1..], 8),
@@ -282,11 +280,7 @@ fn integer(text: &str) -> Option<i128> {
 
 /// In units of the last digit.
 pub(super) fn decimal(text: &str, digits: u8) -> Option<i64> {
-    let (negative, plain) = match text.as_bytes().first()? {
-        b'-' => (true, &text[1..]),
-        b'+' => (false, &text[1..]),
-        _ => (false, text),
-    };
+    let (negative, plain) = split_sign(text);
     let (whole, fraction) = plain.split_once('.').unwrap_or((plain, "0"));
     let all_digits =
         |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,7 +1,7 @@
 //! Resolves `type` statements: built-in types, typedefs, and restrictions.
 
 use super::YangError;
-use super::compile::{Compiler, EXPANSION_MAX, StatementScope};
+use super::compile::{Compiled, Compiler, EXPANSION_MAX, FileLine, StatementScope};
 use super::statement::Statement;
 use super::types::{BaseType, LeafType, decimal, split_prefix};
 use super::well_known::WellKnown;
@@ -15,19 +15,18 @@ impl Compiler<'_> {
         scope: &StatementScope<'_>,
         statement: &Statement,
         depth: usize,
-    ) -> Result<Typed, YangError> {
-        let line = statement.line;
+    ) -> Compiled<Typed> {
         if depth > EXPANSION_MAX {
-            return self.fail(scope.file, line, "types are nested too deeply");
+            return self.fail(scope.at(statement), "types are nested too deeply");
         }
         let name = statement.argument.as_str();
         if let Some(base) = self.built_in(scope, statement, depth)? {
             let base = self.restrict(scope, statement, base)?;
             return Ok((LeafType { name: name.to_owned(), base }, None));
         }
-        let (typedef, outer) = self.definition(scope, "typedef", name, line)?;
+        let (typedef, outer) = self.definition(scope, "typedef", statement)?;
         let Some(inner) = typedef.first("type") else {
-            return self.fail(outer.file, typedef.line, "the typedef has no type");
+            return self.fail(outer.at(typedef), "the typedef has no type");
         };
         let (ty, default) = self.resolve_type(&outer, inner, depth + 1)?;
         let default = typedef.text("default").map(|text| (text.to_owned(), outer.file)).or(default);
@@ -45,7 +44,7 @@ impl Compiler<'_> {
         scope: &StatementScope<'_>,
         statement: &Statement,
         depth: usize,
-    ) -> Result<Option<BaseType>, YangError> {
+    ) -> Compiled<Option<BaseType>> {
         let signed = |bits: u8| BaseType::Int {
             bits,
             ranges: vec![(i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))],
@@ -55,7 +54,7 @@ impl Compiler<'_> {
         let names = |keyword| statement.all(keyword).map(|one| one.argument.clone()).collect();
         let required = |keyword: &str| match statement.first(keyword) {
             Some(inner) => Ok(inner),
-            None => self.fail(scope.file, statement.line, format!("'{keyword}' is missing")),
+            None => self.fail(scope.at(statement), format!("'{keyword}' is missing")),
         };
         let base = match statement.argument.as_str() {
             "int8" => signed(8),
@@ -68,23 +67,14 @@ impl Compiler<'_> {
             "uint64" => unsigned(64),
             "decimal64" => {
                 let digits = required("fraction-digits")?;
-                match digits.argument.parse::<u8>().ok().filter(|digits| (1..=18).contains(digits))
-                {
-                    Some(digits) => {
+                match digits.argument.parse::<u8>() {
+                    Ok(digits @ 1..=18) => {
                         BaseType::Decimal { digits, ranges: vec![(i64::MIN, i64::MAX)] }
                     }
-                    None => {
-                        return self.fail(
-                            scope.file,
-                            digits.line,
-                            "fraction-digits must be 1 to 18",
-                        );
-                    }
+                    _ => return self.fail(scope.at(digits), "fraction-digits must be 1 to 18"),
                 }
             }
-            "string" => {
-                BaseType::Text { lengths: vec![(0, u64::MAX)], patterns: Vec::new(), known: None }
-            }
+            "string" => BaseType::Text { lengths: vec![(0, u64::MAX)], known: None },
             "boolean" => BaseType::Boolean,
             "empty" => BaseType::Empty,
             "enumeration" => BaseType::Enumeration(names("enum")),
@@ -98,18 +88,10 @@ impl Compiler<'_> {
                     .collect::<Result<_, YangError>>()?,
             ),
             "identityref" => {
-                let bases = statement
-                    .all("base")
-                    .map(|base| self.full_name(scope.file, &base.argument, base.line))
-                    .collect::<Result<Vec<_>, _>>()?;
-                if let Some(missing) =
-                    bases.iter().find(|base| !self.identities.contains_key(*base))
-                {
-                    return self.fail(
-                        scope.file,
-                        statement.line,
-                        format!("unknown identity '{missing}'"),
-                    );
+                let bases = self.bases(scope.file, statement)?;
+                let mut unknown = bases.iter().filter(|base| !self.identities.contains_key(*base));
+                if let Some(base) = unknown.next() {
+                    return self.fail(scope.at(statement), format!("unknown identity '{base}'"));
                 }
                 let derived =
                     |name: &&String| bases.iter().all(|base| self.is_derived(name, base, 0));
@@ -118,7 +100,7 @@ impl Compiler<'_> {
             "leafref" => {
                 let path = required("path")?;
                 let target = LeafType { name: "empty".to_owned(), base: BaseType::Empty };
-                let path = self.module_path(scope.file, &path.argument, path.line)?;
+                let path = self.module_path(scope.at(path), &path.argument)?;
                 BaseType::Leafref { path, target: Box::new(target) }
             }
             _ => return Ok(None),
@@ -133,7 +115,7 @@ impl Compiler<'_> {
     }
 
     /// The path of a leafref with module names as prefixes, without predicates.
-    fn module_path(&self, file: usize, path: &str, line: u32) -> Result<String, YangError> {
+    fn module_path(&self, at: FileLine, path: &str) -> Compiled<String> {
         let mut plain = String::new();
         let mut depth = 0usize;
         for char in path.chars().filter(|char| !char.is_whitespace()) {
@@ -146,7 +128,7 @@ impl Compiler<'_> {
         }
         let segments = plain.split('/').map(|segment| match segment {
             "" | ".." | "." => Ok(segment.to_owned()),
-            _ if segment.contains(':') => self.full_name(file, segment, line),
+            _ if segment.contains(':') => self.full_name(at, segment),
             _ => Ok(segment.to_owned()),
         });
         Ok(segments.collect::<Result<Vec<_>, _>>()?.join("/"))
@@ -158,7 +140,7 @@ impl Compiler<'_> {
         scope: &StatementScope<'_>,
         statement: &Statement,
         mut base: BaseType,
-    ) -> Result<BaseType, YangError> {
+    ) -> Compiled<BaseType> {
         for inner in &statement.inner {
             let argument = inner.argument.as_str();
             let good = match (inner.keyword.as_str(), &mut base) {
@@ -175,10 +157,7 @@ impl Compiler<'_> {
                 ("length", BaseType::Text { lengths, .. } | BaseType::Binary { lengths }) => {
                     narrow(argument, lengths, |text| text.parse().ok())
                 }
-                ("pattern", BaseType::Text { patterns, .. }) => {
-                    patterns.push(argument.to_owned());
-                    true
-                }
+                ("pattern", BaseType::Text { .. }) => true,
                 ("enum", BaseType::Enumeration(names)) | ("bit", BaseType::Bits(names)) => {
                     names.iter().any(|name| name == argument)
                 }
@@ -187,7 +166,7 @@ impl Compiler<'_> {
             };
             if !good {
                 let message = format!("invalid {} '{argument}' for this type", inner.keyword);
-                return self.fail(scope.file, inner.line, message);
+                return self.fail(scope.at(inner), message);
             }
         }
         // A derived enumeration lists the remaining values.
@@ -200,16 +179,14 @@ impl Compiler<'_> {
                 .collect();
             names.retain(|name| left.is_empty() || left.contains(&name.as_str()));
             if names.is_empty() {
-                return self.fail(scope.file, statement.line, "the type has no values");
+                return self.fail(scope.at(statement), "the type has no values");
             }
         }
         Ok(base)
     }
 }
 
-/// Parses `1..10
-/// 20
-/// 30..max`. Returns `false` if it is outside the present ranges or not in ascending order.
+/// Parses `1..10 | 20 | 30..max`. Returns `false` if it is outside the present ranges or not in ascending order.
 fn narrow<N: Copy + PartialOrd>(
     text: &str,
     spans: &mut Vec<(N, N)>,

@@ -65,22 +65,8 @@ impl WellKnown {
             }
             WellKnown::DateAndTime => date_and_time(text).then(|| text.to_owned()),
             WellKnown::Date => date(text).then(|| text.to_owned()),
-            WellKnown::Uuid => {
-                let shape = |(at, byte): (usize, u8)| match at {
-                    8 | 13 | 18 | 23 => byte == b'-',
-                    _ => byte.is_ascii_hexdigit(),
-                };
-                (text.len() == 36 && text.bytes().enumerate().all(shape))
-                    .then(|| text.to_ascii_lowercase())
-            }
-            WellKnown::MacAddress => {
-                let shape = |(at, byte): (usize, u8)| match at % 3 {
-                    2 => byte == b':',
-                    _ => byte.is_ascii_hexdigit(),
-                };
-                (text.len() == 17 && text.bytes().enumerate().all(shape))
-                    .then(|| text.to_ascii_lowercase())
-            }
+            WellKnown::Uuid => hexadecimal(text, "00000000-0000-0000-0000-000000000000"),
+            WellKnown::MacAddress => hexadecimal(text, "00:00:00:00:00:00"),
             WellKnown::Identifier => {
                 let starts =
                     text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
@@ -91,6 +77,16 @@ impl WellKnown {
             }
         }
     }
+}
+
+/// Hexadecimal digits where the form has a zero, and separators like those of the form.
+fn hexadecimal(text: &str, form: &str) -> Option<String> {
+    let fits = |(byte, form): (u8, u8)| match form {
+        b'0' => byte.is_ascii_hexdigit(),
+        separator => byte == separator,
+    };
+    let good = text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits);
+    good.then(|| text.to_ascii_lowercase())
 }
 
 /// The address and its `%zone`, which may be empty.

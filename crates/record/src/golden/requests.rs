@@ -15,6 +15,7 @@ use allod_core::requests::{
     Redeploy, Request, RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::state::restore::PoolImage;
+use allod_core::value::IpVersion;
 
 use super::samples::{AT_MS, Sample, checkpoint};
 use crate::checkpoint::CheckpointPart;
@@ -100,7 +101,7 @@ fn ids() -> RequestPool {
 fn addresses() -> RequestPool {
     let subnet = |address, len| Subnet { address, len };
     let supply = AddressSupply {
-        six: false,
+        version: IpVersion::V4,
         subnets: vec![subnet(0x0a00_0000, 24)],
         exclude: vec![subnet(0x0a00_0001, 32)],
         ranges: vec![(0x0a00_0200, 0x0a00_02ff)],
@@ -126,7 +127,7 @@ fn id_request() -> Request {
 }
 
 fn net_request() -> Request {
-    let want = WantedPrefix { size: 1, invert: true, start: Some((false, 0x0a00_0010)) };
+    let want = WantedPrefix { size: 1, invert: true, start: Some((IpVersion::V4, 0x0a00_0010)) };
     let (user, services) = ("admin".into(), vec![]);
     Request { user, services, redeploy: None, sync_alloc: true, want: Wanted::Prefix(want) }
 }

@@ -8,6 +8,7 @@ use allod_core::requests::{
     AddressSupply, AlarmSettings, Answer, ExcludedIds, Failure, IdSupply, Redeploy, Request,
     RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
+use allod_core::value::IpVersion;
 use serde::{Deserialize, Serialize};
 
 use super::form::{StoredForm, stored_structs};
@@ -20,7 +21,7 @@ stored_structs! {
     }
 
     AddressSupplyV1 of AddressSupply {
-        six: bool,
+        version: bool,
         subnets: Vec<SubnetV1>,
         exclude: Vec<SubnetV1>,
         ranges: Vec<(u128, u128)>,
@@ -221,6 +222,17 @@ pub(crate) enum AnswerV1 {
     EdgeAddress { address: u128 },
     Misaligned,
     TooLong,
+}
+
+/// Whether it is IPv6.
+impl StoredForm<'_, IpVersion> for bool {
+    fn store(version: &IpVersion) -> bool {
+        *version == IpVersion::V6
+    }
+
+    fn load(self) -> IpVersion {
+        if self { IpVersion::V6 } else { IpVersion::V4 }
+    }
 }
 
 impl StoredForm<'_, Answer> for AnswerV1 {

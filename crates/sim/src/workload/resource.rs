@@ -11,6 +11,7 @@ use allod_core::requests::{
     AddressSupply, AlarmSettings, ExcludedIds, IdSupply, Method, Redeploy, Request, RequestPool,
     Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
+use allod_core::value::IpVersion;
 
 use super::{KEYS, pool};
 use crate::random::SimRandom;
@@ -82,7 +83,8 @@ fn request(random: &mut SimRandom, ids: bool) -> Request {
             method: random.percent(20).then_some(Method::RoundRobin),
         })
     } else {
-        let start = random.percent(20).then(|| (false, 0x0a00_0000 + u128::from(random.below(40))));
+        let start =
+            random.percent(20).then(|| (IpVersion::V4, 0x0a00_0000 + u128::from(random.below(40))));
         let size = *random.one_of(&[28, 29, 30, 31, 32, 32, 32]);
         Wanted::Prefix(WantedPrefix { size, invert: false, start })
     };

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use super::allocate::granted;
 use super::{Draft, bounds, delete, ids_pool, release_all, release_now, spec, valid};
-use crate::blocks::BlockLayout;
-use crate::blocks::BlocksDefined;
-use crate::blocks::BlocksRefusal;
 use crate::blocks::command::{BlockPool, BlockPoolEdit, EditBlocks, IdEntry, PutBlockPool};
 use crate::blocks::state::{Block, ids_after};
+use crate::blocks::{BlockLayout, BlocksDefined, BlocksRefusal, Child, LayoutError, check_block};
 use crate::decide::{lease, room};
 use crate::event::PoolDefined;
 use crate::limits::at_most;
@@ -122,10 +120,8 @@ fn others(pool: &Pool, kept: &BTreeSet<&Arc<str>>) -> Vec<Arc<str>> {
 /// Sets range and delay. The rest of the pool's spec is unchanged.
 fn define(draft: &mut Draft<'_>, name: &Arc<str>, wanted: &BlockPool) -> Result<(), Refusal> {
     valid::pool_name(name, draft.limits)?;
-    let Some(ids) = Span::new(wanted.low.into(), wanted.high.into()) else {
-        let (low, high) = (wanted.low, wanted.high);
-        return contradiction(name, format!("it ends at {high}, before its start {low}"));
-    };
+    ensure_blocks(name, wanted)?;
+    let ids = Span { first: wanted.low.into(), last: wanted.high.into() };
     let before = draft.state.pool(name);
     let generation = before.map_or(0, |pool| pool.generation) + 1;
     let spec = match before {
@@ -144,8 +140,8 @@ fn define(draft: &mut Draft<'_>, name: &Arc<str>, wanted: &BlockPool) -> Result<
             let outside = span::subtract(&pool.zones.members, &spec.members());
             let held = outside.iter().flat_map(|gone| pool.overlapping(*gone));
             if let Some((_, row, held)) = held.into_iter().find(|(_, row, _)| row.held()) {
-                let (first, key) = (held.first, &row.key);
-                return contradiction(name, format!("'{key}' holds {first}, which is outside"));
+                let (key, id) = (row.key.clone(), held.first);
+                return contradiction(name, LayoutError::HeldOutside { key, id });
             }
             spec
         }
@@ -164,7 +160,7 @@ fn put_entry(draft: &mut Draft<'_>, name: &Arc<str>, entry: &IdEntry) -> Result<
     let many = u64::try_from(total).unwrap_or(u64::MAX);
     at_most("values_per_transaction_max", draft.limits.values_per_transaction_max, many)?;
     if entry.ids.is_empty() {
-        return contradiction(name, format!("the entry '{}' has no id", entry.key));
+        return contradiction(name, LayoutError::EntryEmpty { key: entry.key.clone() });
     }
     let pool = draft.pool(name)?;
     if let Some((_, row)) = pool.held(&entry.key) {
@@ -193,36 +189,46 @@ fn put_entry(draft: &mut Draft<'_>, name: &Arc<str>, entry: &IdEntry) -> Result<
     granted(draft, name, &entry.key, &entry.ids, None, entry.expires_ms)
 }
 
+/// Refuses a range or a block that ends before it starts, or whose cursor is before its start.
+fn ensure_blocks(name: &Arc<str>, wanted: &BlockPool) -> Result<(), Refusal> {
+    let children = wanted.layout.children.iter();
+    let children =
+        children.map(|child| (Some(&child.name), (child.start, child.end, child.cursor)));
+    let children = children.filter(|(_, block)| *block != Child::NO_BLOCK);
+    let pool = (None, (wanted.low, wanted.high, wanted.layout.cursor));
+    for (child, (start, end, cursor)) in std::iter::once(pool).chain(children) {
+        if let Err(error) = check_block(start, end, cursor) {
+            return contradiction(name, LayoutError::Block { child: child.cloned(), error });
+        }
+    }
+    Ok(())
+}
+
 /// Refuses a layout that has an id in two places, or a released id that is held.
 fn ensure_sound(pool: &Pool, layout: &BlockLayout) -> Result<(), Refusal> {
     let name = &pool.name;
-    let Some(ids) = bounds(pool) else { return contradiction(name, "it has no ids".into()) };
+    let Some(ids) = bounds(pool) else { return contradiction(name, LayoutError::NoIds) };
     if layout.block_size == 0 {
-        return contradiction(name, "its block size is zero".into());
+        return contradiction(name, LayoutError::BlockSizeZero);
     }
     let mut names = BTreeSet::new();
     if let Some(twice) = layout.children.iter().find(|child| !names.insert(&child.name)) {
-        return contradiction(name, format!("it has the child '{}' twice", twice.name));
+        return contradiction(name, LayoutError::ChildTwice { child: twice.name.clone() });
     }
     let released = layout.children.iter().flat_map(|child| &child.released);
     let mut released: Vec<Span> =
         layout.released.iter().chain(released).map(|one| one.ids).collect();
     released.sort_unstable();
     if let Some(twice) = released.windows(2).find(|pair| pair[0].last >= pair[1].first) {
-        return contradiction(name, format!("{} is released twice", twice[1].first));
+        return contradiction(name, LayoutError::ReleasedTwice { id: twice[1].first });
     }
     for span in &released {
         if !ids.covers(*span) {
-            return contradiction(
-                name,
-                format!("{} is released but outside its range", span.first),
-            );
+            return contradiction(name, LayoutError::ReleasedOutside { id: span.first });
         }
         if let Some((_, row, _)) = pool.overlapping(*span).find(|(_, row, _)| row.held()) {
-            return contradiction(
-                name,
-                format!("'{}' holds {}, which is released", row.key, span.first),
-            );
+            let (key, id) = (row.key.clone(), span.first);
+            return contradiction(name, LayoutError::ReleasedHeld { key, id });
         }
     }
     let blocks = layout
@@ -233,11 +239,11 @@ fn ensure_sound(pool: &Pool, layout: &BlockLayout) -> Result<(), Refusal> {
     let mut open: Vec<Span> = blocks.chain([rest]).flatten().collect();
     open.sort_unstable();
     if let Some(twice) = open.windows(2).find(|pair| pair[0].last >= pair[1].first) {
-        return contradiction(name, format!("{} is available in two places", twice[1].first));
+        return contradiction(name, LayoutError::AvailableTwice { id: twice[1].first });
     }
     Ok(())
 }
 
-fn contradiction<T>(name: &Arc<str>, what: String) -> Result<T, Refusal> {
-    Err(BlocksRefusal::Layout { pool: name.clone(), what }.into())
+fn contradiction<T>(name: &Arc<str>, error: LayoutError) -> Result<T, Refusal> {
+    Err(BlocksRefusal::Layout { pool: name.clone(), error }.into())
 }

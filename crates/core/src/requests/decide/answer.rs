@@ -9,13 +9,11 @@ use crate::event::ClaimGranted;
 use crate::pool::Strategy;
 use crate::refusal::Refusal;
 use crate::requests::hosts::Hosts;
-use crate::requests::{
-    AddressSupply, Failure, Method, Request, Supply, Wanted, WantedId, WantedPrefix,
-};
+use crate::requests::{Failure, Method, Request, Supply, Wanted, WantedId, WantedPrefix};
 use crate::span::Span;
 use crate::spanset::SpanSet;
 use crate::state::pool::Pool;
-use crate::value::Kind;
+use crate::value::{IpVersion, Kind};
 
 /// How many free blocks a failure lists.
 const BLOCKS_NAMED_MAX: usize = 1000;
@@ -39,7 +37,7 @@ pub(super) fn offer(
     let (pool, requests) = requests(draft, name)?;
     Ok(match (&request.want, &requests.config.supply) {
         (Wanted::Id(want), Supply::Ids(_)) => id(pool, want, seed),
-        (Wanted::Prefix(want), Supply::Addresses(given)) => prefix(pool, want, given.six, seed),
+        (Wanted::Prefix(want), Supply::Addresses(given)) => prefix(pool, want, given.version, seed),
         (Wanted::Id(_), Supply::Addresses(_)) => Err(Failure::NoAddresses),
         (Wanted::Prefix(_), Supply::Ids(_)) => Err(Failure::Exhausted),
     })
@@ -72,10 +70,14 @@ pub(super) fn exactly(pool: &Pool, id: u32) -> Result<Span, Failure> {
     }
 }
 
-fn prefix(pool: &Pool, want: &WantedPrefix, six: bool, seed: u64) -> Result<Offer, Failure> {
+fn prefix(
+    pool: &Pool,
+    want: &WantedPrefix,
+    version: IpVersion,
+    seed: u64,
+) -> Result<Offer, Failure> {
     // A prefix of the other IP version cannot be in this pool.
-    if let Some((start_six, address)) = want.start.filter(|(start_six, _)| *start_six != six) {
-        let other = AddressSupply { six: start_six, ..AddressSupply::default() };
+    if let Some((other, address)) = want.start.filter(|(wanted, _)| *wanted != version) {
         let len = want.len(other.width()).ok_or(Failure::TooLong)?;
         return Err(Failure::PrefixUnavailable { address, len });
     }

@@ -379,8 +379,8 @@ fn still_fits(
             let len = want.len(kind.width());
             kind.is_prefix()
                 && len == kind.prefix_len(value)
-                && want.start.is_none_or(|(six, address)| {
-                    six == (kind == Kind::Prefix6) && address == value.first
+                && want.start.is_none_or(|(version, address)| {
+                    version.prefix_kind() == kind && address == value.first
                 })
         }
     }

@@ -1,5 +1,9 @@
-//! Every refusal of a configuration, of pools and of request pools.
+//! Every refusal of a configuration: of pools, of request pools, and of the ranges and blocks of block pools.
 
+use allod_core::blocks::command::{
+    BlockPool, BlockPoolEdit, BlocksCommand, EditBlocks, PutBlockPool,
+};
+use allod_core::blocks::{BlockLayout, Child};
 use allod_core::command::{Command, Expect, PutPool, Stamp};
 use allod_core::limits::Limits;
 use allod_core::pool::{PoolRange, PoolSpec};
@@ -134,5 +138,42 @@ fn invalid_request_pool_is_refused_with_the_part_that_is_wrong() {
         ),
     ] {
         assert_eq!(refused(&put(supply)), format!("invalid: {expected}"));
+    }
+}
+
+#[test]
+fn invalid_block_pool_is_refused_with_the_range_that_is_wrong() {
+    let edit = |ids: (u32, u32, i64), block: (u32, u32, i64)| {
+        let (name, (start, end, cursor)) = ("p.1".into(), block);
+        let child = Child { name, start, end, cursor, released: vec![], access_s: 0 };
+        let (low, high, cursor) = ids;
+        let (released, children) = (vec![], vec![child]);
+        let layout = BlockLayout { block_size: 5, enhanced: false, cursor, released, children };
+        let definition = Some(BlockPool { low, high, delay_s: 0, layout });
+        let (saw, put, remove) = (None, vec![], vec![]);
+        let put = PutBlockPool { saw, definition, replace_entries: true, put, remove };
+        let pools = vec![("p".into(), BlockPoolEdit::Put(Box::new(put)))];
+        Command::Blocks(BlocksCommand::Edit(EditBlocks { seen: 0, seen_all: false, pools }))
+    };
+    for (ids, block, expected) in [
+        ((9, 8, 8), Child::NO_BLOCK, "it ends at 8, before its start 9"),
+        ((10, 19, 8), Child::NO_BLOCK, "the cursor 8 is less than 9, its initial value"),
+        ((10, 19, 14), (10, 9, 9), "its child 'p.1': the end 9 is before the start 10"),
+        ((10, 19, 14), (2, 1, 1), "its child 'p.1': the end 1 is before the start 2"),
+        (
+            (10, 19, 14),
+            (10, 14, -2),
+            "its child 'p.1': the cursor -2 is less than 9, its initial value",
+        ),
+    ] {
+        let contradicts = "the definition of pool 'p' contradicts itself";
+        let expected = format!("account_contradicts: {contradicts}: {expected}");
+        assert_eq!(refused(&edit(ids, block)), expected);
+    }
+    for block in [Child::NO_BLOCK, (10, 14, 9), (0, 4, -1)] {
+        let (mut state, stamp) = (State::new(), Stamp { now_ms: 1, seed: 0 });
+        let decided =
+            allod_core::decide(&mut state, &stamp, &edit((0, 19, 14), block), &Limits::default());
+        assert!(decided.is_ok(), "{block:?}: {:?}", decided.err());
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use allod_core::value::IpVersion;
+
 /// The largest block that is checked; the pools of the model are small.
 const BITS_MAX: u32 = 10;
 
@@ -13,8 +15,11 @@ pub struct Block {
     pub first: u128,
 }
 
-pub fn width(six: bool) -> u32 {
-    if six { 128 } else { 32 }
+pub fn width(version: IpVersion) -> u32 {
+    match version {
+        IpVersion::V4 => 32,
+        IpVersion::V6 => 128,
+    }
 }
 
 impl Block {

@@ -7,6 +7,7 @@ use allod_core::requests::{
     AddressSupply, Failure, IdSupply, Method, Request, Subnet, Supply, Wanted, WantedId,
     WantedParity, WantedPrefix,
 };
+use allod_core::value::IpVersion;
 
 use crate::values::naive_blocks::{Block, blocks_of_range, free_blocks, width};
 
@@ -46,7 +47,7 @@ impl Pool {
                 let mut all: BTreeSet<u128> =
                     subnets(supply).iter().flat_map(|block| block.addresses()).collect();
                 for excluded in &supply.exclude {
-                    let excluded = block(excluded, supply.six);
+                    let excluded = block(excluded, supply.version);
                     all.retain(|one| !excluded.has(*one));
                 }
                 all
@@ -72,7 +73,7 @@ impl Pool {
                 (vec![], vec![], spans)
             }
             Supply::Addresses(supply) => {
-                let exclude = supply.exclude.iter().map(|subnet| block(subnet, supply.six));
+                let exclude = supply.exclude.iter().map(|subnet| block(subnet, supply.version));
                 (subnets(supply), exclude.collect(), vec![])
             }
         }
@@ -124,8 +125,8 @@ impl Pool {
 
     fn find_prefix(&self, want: &WantedPrefix, supply: &AddressSupply) -> Result<Block, Failure> {
         // The length depends on the IP version of the named address.
-        let six = want.start.map_or(supply.six, |(six, _)| six);
-        let width = width(six);
+        let version = want.start.map_or(supply.version, |(version, _)| version);
+        let width = width(version);
         let size = u32::from(want.size);
         let len = if want.invert { width.saturating_sub(size) } else { size };
         if len > width {
@@ -139,7 +140,7 @@ impl Pool {
         if let Some((_, address)) = want.start {
             let unavailable = Failure::PrefixUnavailable { address, len: len as u8 };
             let named = Block { first: address, bits };
-            if six != supply.six {
+            if version != supply.version {
                 return Err(unavailable);
             } else if !named.is_aligned() {
                 return Err(Failure::Misaligned);
@@ -175,12 +176,12 @@ impl Pool {
                     && wants_parity(want).is_none_or(|odd| (held.first % 2 == 1) == odd)
             }
             (Wanted::Prefix(want), Supply::Addresses(supply)) => {
-                let width = width(supply.six);
+                let width = width(supply.version);
                 let size = u32::from(want.size);
                 let len = if want.invert { width.saturating_sub(size) } else { size };
                 len <= width
                     && held.bits == width - len
-                    && want.start.is_none_or(|start| start == (supply.six, held.first))
+                    && want.start.is_none_or(|start| start == (supply.version, held.first))
             }
             _ => false,
         }
@@ -190,11 +191,11 @@ impl Pool {
 /// The subnets, and the blocks of the ranges.
 fn subnets(supply: &AddressSupply) -> Vec<Block> {
     let ranges = supply.ranges.iter().flat_map(|(from, to)| blocks_of_range(*from, *to));
-    supply.subnets.iter().map(|subnet| block(subnet, supply.six)).chain(ranges).collect()
+    supply.subnets.iter().map(|subnet| block(subnet, supply.version)).chain(ranges).collect()
 }
 
-fn block(subnet: &Subnet, six: bool) -> Block {
-    Block::around(subnet.address, width(six) - u32::from(subnet.len))
+fn block(subnet: &Subnet, version: IpVersion) -> Block {
+    Block::around(subnet.address, width(version) - u32::from(subnet.len))
 }
 
 /// The wanted parity: whether it is odd.

@@ -101,7 +101,7 @@ impl Manager {
         let pool = self.pools.entry(name.into()).or_insert_with(|| Pool::new(&config.supply));
         let family = match (&pool.supply, &config.supply) {
             (Supply::Ids(_), Supply::Ids(_)) => true,
-            (Supply::Addresses(one), Supply::Addresses(other)) => one.six == other.six,
+            (Supply::Addresses(one), Supply::Addresses(other)) => one.version == other.version,
             _ => return None,
         };
         pool.supply = config.supply.clone();

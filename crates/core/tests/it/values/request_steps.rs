@@ -12,6 +12,7 @@ use allod_core::requests::{
     AddressSupply, AlarmSettings, ExcludedIds, IdSupply, Method, Redeploy, Request, RequestPool,
     Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
+use allod_core::value::IpVersion;
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -23,8 +24,11 @@ const SLOTS: u128 = 4;
 pub const FOUR: u128 = 0x0a00_0000;
 const SIX: u128 = 0xfd00_0000_0000_0000_0000_0000_0000_0000;
 
-fn base(six: bool) -> u128 {
-    if six { SIX } else { FOUR }
+fn base(version: IpVersion) -> u128 {
+    match version {
+        IpVersion::V4 => FOUR,
+        IpVersion::V6 => SIX,
+    }
 }
 
 pub fn key() -> impl Strategy<Value = Arc<str>> {
@@ -63,11 +67,12 @@ fn slot() -> impl Strategy<Value = Slot> {
 
 fn addresses() -> impl Strategy<Value = Supply> {
     let slots = prop::collection::vec(slot(), SLOTS as usize);
-    (select(vec![false, false, false, true]), slots).prop_map(|(six, slots)| {
-        let mut supply = AddressSupply { six, ..AddressSupply::default() };
-        let subnet = |bits: u8, address| Subnet { address, len: width(six) as u8 - bits };
+    let version = select(vec![IpVersion::V4, IpVersion::V4, IpVersion::V4, IpVersion::V6]);
+    (version, slots).prop_map(|(version, slots)| {
+        let mut supply = AddressSupply { version, ..AddressSupply::default() };
+        let subnet = |bits: u8, address| Subnet { address, len: width(version) as u8 - bits };
         for (slot, number) in slots.into_iter().zip(0..) {
-            let base = base(six) + 16 * number;
+            let base = base(version) + 16 * number;
             match slot {
                 Slot::Nothing => {}
                 Slot::Range { from, to } => supply.ranges.push((base + from, base + to)),
@@ -102,9 +107,16 @@ fn wanted_id() -> impl Strategy<Value = Wanted> {
 fn wanted_prefix() -> impl Strategy<Value = Wanted> {
     let size = select(vec![32, 32, 31, 30, 29, 28, 27, 33, 64, 120, 124, 126, 127, 128, 128]);
     let inverted = prop::option::weighted(0.3, select(vec![0, 1, 2, 3, 4, 5, 6, 32, 33, 128]));
-    let start = (select(vec![false, false, true]), any::<bool>(), 0..16 * SLOTS);
-    // Sometimes an address of the other IP version with the same number.
-    let start = start.prop_map(|(six, odd, at)| (six, base(six != (odd && at % 8 == 0)) + at));
+    let version = select(vec![IpVersion::V4, IpVersion::V4, IpVersion::V6]);
+    let start = (version, any::<bool>(), 0..16 * SLOTS);
+    let start = start.prop_map(|(version, odd, at)| {
+        // Sometimes an address of the other IP version with the same number.
+        let base = match (version, odd && at % 8 == 0) {
+            (IpVersion::V4, false) | (IpVersion::V6, true) => FOUR,
+            (IpVersion::V6, false) | (IpVersion::V4, true) => SIX,
+        };
+        (version, base + at)
+    });
     (size, inverted, prop::option::weighted(0.25, start)).prop_map(|(size, inverted, start)| {
         let (size, invert) = inverted.map_or((size, false), |size| (size, true));
         Wanted::Prefix(WantedPrefix { size, invert, start })

@@ -7,7 +7,6 @@
 //! print the state; `done N`, `failed N [again=T]`, `again N`, `forget N` are about a notification by its index in the outbox.
 //! Lines with `&` between them are one edit.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use allod_core::claim::Parity;
@@ -22,7 +21,7 @@ use allod_core::requests::{
 };
 use allod_core::span::Span;
 use allod_core::state::State;
-use allod_core::value::Kind;
+use allod_core::value::{IpVersion, Kind};
 use allod_core::view;
 
 use crate::values::script::{Words, number, text};
@@ -140,11 +139,11 @@ fn config(words: &Words<'_>) -> RequestPool {
             let (from, to) = text.split_once('-').expect("a range");
             (address_of(from).1, address_of(to).1)
         };
-        let six = ["nets", "ranges"]
+        let has_six = ["nets", "ranges"]
             .iter()
             .any(|name| words.get(name).is_some_and(|list| list.contains(':')));
         Supply::Addresses(AddressSupply {
-            six,
+            version: if has_six { IpVersion::V6 } else { IpVersion::V4 },
             subnets: list("nets").map(subnet).collect(),
             exclude: list("exclude").map(subnet).collect(),
             ranges: list("ranges").map(range).collect(),
@@ -155,11 +154,8 @@ fn config(words: &Words<'_>) -> RequestPool {
     RequestPool { supply, alarms }
 }
 
-fn address_of(text: &str) -> (bool, u128) {
-    match text.parse().expect("an address") {
-        IpAddr::V4(address) => (false, u32::from(address).into()),
-        IpAddr::V6(address) => (true, address.into()),
-    }
+fn address_of(text: &str) -> (IpVersion, u128) {
+    IpVersion::split(text.parse().expect("an address"))
 }
 
 fn request(words: &Words<'_>) -> Request {

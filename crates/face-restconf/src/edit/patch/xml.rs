@@ -1,13 +1,11 @@
 //! Reads a YANG Patch in XML, in two passes: first the edits, then their values, which may come before their targets.
 
-use super::{EDITS_MAX, UnparsedEdit, YangPatch, absent, ensure_unique, wrong};
+use super::{EDITS_MAX, NAMESPACE, UnparsedEdit, YangPatch, absent, ensure_unique, wrong};
 use crate::codec::{XmlElement, XmlEvent, XmlReader};
 use crate::error::Result;
 use crate::model::InstancePath;
 use crate::tree::DataNode;
 use crate::yang::{NodeId, Schema};
-
-const NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-yang-patch";
 
 pub(super) fn read(schema: &Schema, base: &InstancePath, bytes: &[u8]) -> Result<YangPatch> {
     let mut drafts = Vec::new();

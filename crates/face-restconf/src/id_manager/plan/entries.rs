@@ -12,7 +12,7 @@ use allod_core::span::{self, Span};
 use allod_core::view::State;
 use allod_core::view::blocks as view;
 
-use crate::error::{ErrorTag, RestconfError, Result};
+use crate::error::{RestconfError, Result};
 use crate::id_manager::IdManager;
 use crate::id_manager::nodes::IdManagerNodes;
 use crate::id_manager::refusals::{at_entry, at_pool};
@@ -88,16 +88,14 @@ impl EntryEdits {
         child: &Arc<str>,
         entry: &DataNode,
     ) -> Result<()> {
-        let id = entry.uint(nodes.allocated_id).and_then(|id| u32::try_from(id).ok());
-        let (Some(id), Some(LeafValue::Text(key))) = (id, entry.value_of(nodes.allocated_key))
-        else {
+        let id = entry.number::<u32>(nodes.allocated_id);
+        let Some((id, key)) = id.zip(entry.shared_text(nodes.allocated_key)) else {
             let at = format!("{}/allocated-ids-holder", at_pool(child));
             let message = "an allocated-id-entry lacks its id or its id-key";
-            return Err(RestconfError::application(ErrorTag::MissingElement, message).at_path(at));
+            return Err(RestconfError::missing_element(message).at_path(at));
         };
-        let expired_s = entry.uint(nodes.expired_time).and_then(|at| u32::try_from(at).ok());
-        let (key, child) = (key.clone(), child.clone());
-        let lease = EntryLease { key, expired_s: expired_s.unwrap_or(0), child };
+        let expired_s = entry.number(nodes.expired_time).unwrap_or(0);
+        let lease = EntryLease { key: key.clone(), expired_s, child: child.clone() };
         self.leases.insert(id, Some(lease));
         Ok(())
     }
@@ -203,9 +201,7 @@ impl EntryEdits {
                 "{}/allocated-ids-holder/allocated-id-entries[id='{id}']",
                 at_pool(&lease.child)
             );
-            let wrong = |message: String| {
-                Err(RestconfError::application(ErrorTag::InvalidValue, message).at_path(at))
-            };
+            let wrong = |message: String| Err(RestconfError::wrong_value(message).at_path(at));
             let key = &lease.key;
             let ids = self.ids(state, pool, key).unwrap_or_default();
             if !span::contains(&ids, (*id).into()) {
@@ -234,11 +230,8 @@ pub(super) fn ids(model: &IdManager, pool: &str, key: &str, entry: &DataNode) ->
     });
     let ids = span::normalise(ids.collect());
     if ids.is_empty() {
-        return Err(RestconfError::application(
-            ErrorTag::MissingElement,
-            format!("'{key}' has no id-value"),
-        )
-        .at_path(format!("{}/id-value", at_entry(pool, key))));
+        return Err(RestconfError::missing_element(format!("'{key}' has no id-value"))
+            .at_path(format!("{}/id-value", at_entry(pool, key))));
     }
     Ok(ids)
 }

@@ -8,13 +8,13 @@ use allod_core::view::blocks as view;
 
 use super::entries::{self, EntryEdits};
 use super::layout;
-use crate::edit::{apply, data_exists, data_missing, find, validate};
-use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
+use crate::edit::{apply, ensure_possible, is_new, validate};
+use crate::error::{RestconfError, Result, invalid_value};
 use crate::id_manager::refusals::at_pool;
 use crate::id_manager::{IdManager, show};
 use crate::model::{Edit, EditOp};
 use crate::path;
-use crate::tree::{DataNode, LeafValue, NodeSink, Siblings, WalkStopped, build};
+use crate::tree::{DataNode, LeafValue, NodeSink, Siblings, Walk, build};
 
 pub(super) struct PoolFamily {
     pub name: Arc<str>,
@@ -104,11 +104,8 @@ impl PoolFamily {
     /// Merges an id-entry that is part of a larger edit. A replacing edit has cleared the entries before.
     pub fn merge_entry(&mut self, model: &IdManager, state: &State, entry: DataNode) -> Result<()> {
         let Some(LeafValue::Text(key)) = entry.value_of(model.nodes.id_key).cloned() else {
-            return Err(RestconfError::application(
-                ErrorTag::MissingElement,
-                "an id-entry has no id-key",
-            )
-            .at_path(at_pool(&self.name)));
+            return Err(RestconfError::missing_element("an id-entry has no id-key")
+                .at_path(at_pool(&self.name)));
         };
         let mut ids = entries::ids(model, &self.name, &key, &entry)?;
         ids.extend(self.entries.ids(state, &self.name, &key).into_iter().flatten());
@@ -129,8 +126,7 @@ impl PoolFamily {
             let entry = IdEntry { key: key.clone(), ids, expires_ms: None };
             build_one(|sink| show::id_entry(&model.nodes, &entry, sink))
         });
-        let in_tree = |node: &DataNode| find(&model.schema, node, 2, &edit.target).is_some();
-        let created = !before.as_ref().is_some_and(in_tree);
+        let created = is_new(&model.schema, before.as_ref(), 2, edit);
         let after = apply(&model.schema, before, 2, edit)?;
         let ids = match after {
             None => None,
@@ -157,22 +153,14 @@ impl PoolFamily {
     ) -> Result<bool> {
         let nodes = &model.nodes;
         let steps = &edit.target.steps;
-        let is_deletion = super::is_deletion(edit.op);
+        let is_deletion = edit.op.is_deletion();
         let enhanced = self.is_enhanced(state);
         let has_holder = enhanced && self.has_entries(state);
         let Some(LeafValue::Uint(id)) = steps.get(3).and_then(|step| step.keys.first()) else {
             // The holder or its list as a whole.
-            match edit.op {
-                EditOp::Delete if !has_holder => {
-                    return Err(data_missing(&model.schema, &edit.target));
-                }
-                EditOp::Create if has_holder => {
-                    return Err(data_exists(&model.schema, &edit.target));
-                }
-                EditOp::Create | EditOp::Replace | EditOp::Delete | EditOp::Remove => {
-                    self.entries.forget_leases(child)
-                }
-                EditOp::Merge => {}
+            ensure_possible(&model.schema, edit, has_holder)?;
+            if edit.op != EditOp::Merge {
+                self.entries.forget_leases(child);
             }
             if !is_deletion {
                 self.entries.holder_given = true;
@@ -192,8 +180,7 @@ impl PoolFamily {
             let entry = IdEntry { key, ids: vec![], expires_ms };
             build_one(|sink| show::allocated_entry(nodes, id.into(), &entry, sink))
         });
-        let in_tree = |node: &DataNode| find(&model.schema, node, 3, &edit.target).is_some();
-        let created = !before.as_ref().is_some_and(in_tree);
+        let created = is_new(&model.schema, before.as_ref(), 3, edit);
         match apply(&model.schema, before, 3, edit)? {
             Some(after) => {
                 if after.uint(nodes.allocated_id) != Some(id.into()) {
@@ -213,7 +200,7 @@ impl PoolFamily {
             let orphan = self.trees.as_ref().and_then(|trees| trees.children.first());
             if let Some((child, _)) = orphan {
                 let message = format!("the parent pool '{}' does not exist", self.name);
-                return Err(RestconfError::application(ErrorTag::InvalidValue, message)
+                return Err(RestconfError::wrong_value(message)
                     .at_path(format!("{}/parent-pool-name", at_pool(child))));
             }
             return Ok((self.removed && self.existed).then_some(BlockPoolEdit::Remove));
@@ -241,7 +228,7 @@ impl PoolFamily {
     }
 }
 
-fn build_one(show: impl FnOnce(&mut dyn NodeSink) -> Result<(), WalkStopped>) -> Option<DataNode> {
+fn build_one(show: impl FnOnce(&mut dyn NodeSink) -> Walk) -> Option<DataNode> {
     build(show)?.pop()
 }
 

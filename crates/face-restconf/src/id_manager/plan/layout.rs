@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use allod_core::blocks::command::BlockPool;
-use allod_core::blocks::{BlockLayout, Child, ReleasedIds};
+use allod_core::blocks::{BlockError, BlockLayout, Child, ReleasedIds, check_block};
 use allod_core::span::Span;
 
 use super::family::FamilyTrees;
 use crate::edit::validate;
-use crate::error::{ErrorTag, RestconfError, Result};
+use crate::error::{RestconfError, Result};
 use crate::id_manager::IdManager;
 use crate::id_manager::nodes::IdManagerNodes;
 use crate::id_manager::refusals::at_pool;
@@ -29,10 +29,7 @@ pub(super) fn of(
     let nodes = &model.nodes;
     let before = trees.before.as_ref();
     let Some(parent) = &trees.parent else {
-        return Err(RestconfError::application(
-            ErrorTag::MissingElement,
-            "the pool does not exist",
-        ));
+        return Err(RestconfError::missing_element("the pool does not exist"));
     };
     let parent = ListEntry::of(model, name, parent)?;
     let children = trees.children.iter().map(|(name, node)| ListEntry::of(model, name, node));
@@ -78,7 +75,7 @@ fn children_of(
 ) -> Result<Vec<Child>> {
     let mut named: Vec<(Arc<str>, u32)> = Vec::new();
     for child in parent.node.entries(nodes.child_pools) {
-        let access_s = child.uint(nodes.last_access_time).and_then(|at| u32::try_from(at).ok());
+        let access_s = child.number::<u32>(nodes.last_access_time);
         if let Some(LeafValue::Text(name)) = child.value_of(nodes.child_pool_name) {
             named.push((name.clone(), access_s.unwrap_or(0)));
         }
@@ -93,14 +90,11 @@ fn children_of(
             let pool = parent.name;
             let text =
                 format!("pool '{pool}': its child '{name}' is not named '{pool}.' and a number");
-            return Err(
-                RestconfError::application(ErrorTag::InvalidValue, text).at_path(at_pool(pool))
-            );
+            return Err(RestconfError::wrong_value(text).at_path(at_pool(pool)));
         }
         // A child that is only named has no block.
-        let no_block = (1, 0, 0);
         let Some(entry) = entries.iter().find(|entry| *entry.name == *name) else {
-            let (start, end, cursor) = no_block;
+            let (start, end, cursor) = Child::NO_BLOCK;
             return Ok(Child { name, start, end, cursor, released: vec![], access_s });
         };
         if entry.node.text(nodes.parent_pool_name) != Some(parent.name) {
@@ -114,7 +108,7 @@ fn children_of(
         let (start, end, cursor) = match entry.range(nodes)? {
             Some(range) => range,
             None if released.is_empty() => return Err(entry.missing("start")),
-            None => no_block,
+            None => Child::NO_BLOCK,
         };
         Ok(Child { name, start, end, cursor, released, access_s })
     };
@@ -162,7 +156,7 @@ impl ListEntry<'_> {
         if node.text(nodes.pool_name) != Some(name) {
             return Err(entry.wrong("pool-name", "the key of an entry cannot be changed"));
         }
-        let size = node.uint(nodes.block_size).and_then(|size| u16::try_from(size).ok());
+        let size = node.number::<u16>(nodes.block_size);
         entry.block_size = size
             .filter(|size| *size > 0)
             .ok_or_else(|| entry.wrong("block-size", "block-size must be at least 1"))?;
@@ -183,16 +177,14 @@ impl ListEntry<'_> {
             (None, _) => return Err(self.missing("start")),
             (_, None) => return Err(self.missing("end")),
         };
-        if end < start {
-            let text = format!("the end {end} is before the start {start}");
-            return Err(self.wrong("available-ids-holder/end", &text));
-        }
-        let before = i64::from(start) - 1;
-        let cursor = cursor.unwrap_or(before);
-        if cursor < before {
-            let text = format!("the cursor {cursor} is less than {before}, its initial value");
-            return Err(self.wrong("available-ids-holder/cursor", &text));
-        }
+        let cursor = cursor.unwrap_or(i64::from(start) - 1);
+        check_block(start, end, cursor).map_err(|error| {
+            let at = match error {
+                BlockError::Backwards { .. } => "available-ids-holder/end",
+                BlockError::CursorBelow { .. } => "available-ids-holder/cursor",
+            };
+            self.wrong(at, &error.to_string())
+        })?;
         Ok(Some((start, end, cursor)))
     }
 
@@ -231,14 +223,12 @@ impl ListEntry<'_> {
 
     fn missing_at(&self, at: &str) -> RestconfError {
         let text = format!("'{}' lacks {at}", self.name);
-        RestconfError::application(ErrorTag::MissingElement, text)
-            .at_path(format!("{}/{at}", at_pool(self.name)))
+        RestconfError::missing_element(text).at_path(format!("{}/{at}", at_pool(self.name)))
     }
 
     fn wrong(&self, at: &str, text: &str) -> RestconfError {
         let text = format!("'{}': {text}", self.name);
-        RestconfError::application(ErrorTag::InvalidValue, text)
-            .at_path(format!("{}/{at}", at_pool(self.name)))
+        RestconfError::wrong_value(text).at_path(format!("{}/{at}", at_pool(self.name)))
     }
 }
 

@@ -4,8 +4,8 @@
 //! left out if the name is unambiguous. Everything else is refused.
 
 use crate::error::{RestconfError, Result, invalid_value};
-use crate::tree::{DataNode, LeafValue, Siblings};
-use crate::yang::{NodeId, NodeKind, Schema, split_prefix};
+use crate::tree::{DataNode, Siblings};
+use crate::yang::{NodeId, NodeKind, Schema, spelled, split_prefix};
 
 /// Matches if one of the patterns does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,19 +50,9 @@ impl NotificationFilter {
 
 fn matches(node: &DataNode, path: &[NodeId], wanted: &str) -> bool {
     let Some((first, rest)) = path.split_first() else {
-        return node.value().is_some_and(|value| value_text(value) == wanted);
+        return node.value().is_some_and(|value| *spelled(value) == *wanted);
     };
     node.entries(*first).any(|child| matches(child, rest, wanted))
-}
-
-fn value_text(value: &LeafValue) -> String {
-    match value {
-        LeafValue::Int(number) => number.to_string(),
-        LeafValue::Uint(number) => number.to_string(),
-        LeafValue::Bool(value) => value.to_string(),
-        LeafValue::Text(text) => text.to_string(),
-        LeafValue::Empty => String::new(),
-    }
 }
 
 struct FilterParser<'a> {
@@ -175,6 +165,7 @@ impl<'a> FilterParser<'a> {
 mod tests {
     use super::*;
     use crate::error::ErrorTag;
+    use crate::tree::LeafValue;
 
     const MODULE: &str = "module m { namespace urn:m; prefix m;
         notification up { leaf name { type string; } leaf n { type uint32; }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::codec::{ChunkBuffer, DataWriter, Dialect, Encoding};
 use crate::protocol::time;
-use crate::tree::{DataNode, NodeSource, WalkStopped};
+use crate::tree::{DataNode, NodeSource, Walk};
 use crate::yang::Schema;
 
 /// The namespace of the element around a notification, from NETCONF.
@@ -40,7 +40,7 @@ fn payload(
     encoding: Encoding,
     time: &str,
     notification: &DataNode,
-) -> Result<Vec<u8>, WalkStopped> {
+) -> Walk<Vec<u8>> {
     let mut writer = DataWriter::new(schema, encoding, Dialect::Rfc8040, ChunkBuffer::whole());
     match encoding {
         Encoding::Json => {

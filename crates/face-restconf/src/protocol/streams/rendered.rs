@@ -51,7 +51,7 @@ impl RenderedRecord {
         for (position, entry) in record.changes() {
             let mut events = Vec::new();
             for (index, model) in face.models.iter().enumerate() {
-                let nodes = model.entry_notifications(&entry.events).into_iter();
+                let nodes = model.notifications(&entry.events).into_iter();
                 events.extend(nodes.map(|node| {
                     let (json, xml) = (OnceLock::new(), OnceLock::new());
                     RenderedEvent { model: index, node, json, xml }

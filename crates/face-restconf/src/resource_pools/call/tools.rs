@@ -53,16 +53,14 @@ impl ResourcePools {
         label: &str,
         input: &[DataNode],
     ) -> Result<Vec<SnapshotPool>> {
-        let kinds = || self.kinds.iter().filter(|kind| kind.nodes().label == label);
+        let kinds = || self.kinds.iter().filter(|kind| kind.label() == label);
         let Some(LeafValue::Text(name)) = input.value_of(tool.pool) else {
             return Ok(kinds().flat_map(|kind| all_of(kind, state)).collect());
         };
         let config = view::config(state, name);
         let kind = config.and_then(|config| kinds().find(|kind| kind.is(config)));
-        match kind.and_then(|kind| Some((kind, view::frozen(state, name)?))) {
-            Some((kind, pool)) => Ok(vec![SnapshotPool { kind: kind.clone(), pool }]),
-            None => Err(refusals::unknown(name)),
-        }
+        let pool = kind.and_then(|kind| SnapshotPool::of(kind, state, name));
+        pool.map(|pool| vec![pool]).ok_or_else(|| refusals::unknown(name))
     }
 }
 

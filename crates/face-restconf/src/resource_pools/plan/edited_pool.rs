@@ -8,8 +8,8 @@ use allod_core::requests::{Request, RequestPool};
 use allod_core::view::State;
 use allod_core::view::requests as view;
 
-use super::duplicate;
-use crate::edit::{apply, data_exists, data_missing, find, validate};
+use super::ensure_distinct;
+use crate::edit::{apply, data_missing, ensure_possible, is_new, validate};
 use crate::error::Result;
 use crate::model::{Edit, EditOp, PathStep};
 use crate::resource_pools::kind::{PoolKind, PoolLocation};
@@ -88,17 +88,8 @@ impl<'a> EditedPool<'a> {
 
     fn edit_whole(&mut self, edit: &Edit) -> Result<bool> {
         let existing = self.exists();
-        let is_deletion = matches!(edit.op, EditOp::Delete | EditOp::Remove);
-        match edit.op {
-            EditOp::Delete if !existing => {
-                return Err(data_missing(&self.model.schema, &edit.target));
-            }
-            EditOp::Create if existing => {
-                return Err(data_exists(&self.model.schema, &edit.target));
-            }
-            _ => {}
-        }
-        if is_deletion {
+        ensure_possible(&self.model.schema, edit, existing)?;
+        if edit.op.is_deletion() {
             self.remove();
             return Ok(false);
         }
@@ -107,7 +98,7 @@ impl<'a> EditedPool<'a> {
         let (entries, rest): (Vec<DataNode>, Vec<DataNode>) =
             children.partition(|child| child.schema == allocation);
         let data = Some(DataNode::inner(self.kind.nodes().list, rest));
-        let whole = Edit { op: edit.op, target: edit.target.clone(), data, insert_at: None };
+        let whole = Edit::new(edit.op, edit.target.clone(), data);
         let now = self.take_config();
         self.config_node = EditedConfig::Now(apply(&self.model.schema, now, 1, &whole)?);
         if edit.op != EditOp::Merge {
@@ -120,17 +111,13 @@ impl<'a> EditedPool<'a> {
             let key = key.clone();
             let mut target = edit.target.clone();
             target.steps.push(PathStep { node: allocation, keys: values });
-            let op = if edit.op == EditOp::Merge { EditOp::Merge } else { EditOp::Replace };
-            let one = Edit { op, target, data: Some(entry), insert_at: None };
+            let one = Edit::new(edit.op.of_entries(), target, Some(entry));
             let after = apply(&self.model.schema, self.request(&key), 2, &one)?;
             self.requests.insert(key.clone(), after);
             keys.push(key);
         }
-        keys.sort_unstable();
-        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(duplicate(&pair[0])),
-            None => Ok(!existing),
-        }
+        ensure_distinct(keys)?;
+        Ok(!existing)
     }
 
     fn edit_requests(&mut self, edit: &Edit, step: &PathStep) -> Result<bool> {
@@ -148,18 +135,14 @@ impl<'a> EditedPool<'a> {
         match &step.keys[..] {
             [LeafValue::Text(key)] => {
                 let before = self.request(key);
-                let target = &edit.target;
-                let created =
-                    before.as_ref().and_then(|node| find(schema, node, 2, target)).is_none();
+                let created = is_new(schema, before.as_ref(), 2, edit);
                 let after = apply(schema, before, 2, edit)?;
                 self.requests.insert(key.clone(), after);
                 Ok(created)
             }
             // A whole list can only be deleted.
-            _ if matches!(edit.op, EditOp::Delete | EditOp::Remove) => {
-                if edit.op == EditOp::Delete && !self.has_requests() {
-                    return Err(data_missing(&self.model.schema, &edit.target));
-                }
+            _ if edit.op.is_deletion() => {
+                ensure_possible(schema, edit, self.has_requests())?;
                 self.clear();
                 Ok(false)
             }
@@ -170,8 +153,7 @@ impl<'a> EditedPool<'a> {
     fn edit_config(&mut self, edit: &Edit) -> Result<bool> {
         let schema = &self.model.schema;
         let before = self.take_config();
-        let created =
-            before.as_ref().and_then(|node| find(schema, node, 1, &edit.target)).is_none();
+        let created = is_new(schema, before.as_ref(), 1, edit);
         self.config_node = EditedConfig::Now(apply(schema, before, 1, edit)?);
         Ok(created)
     }
@@ -257,18 +239,23 @@ impl<'a> EditedPool<'a> {
     }
 
     fn location(&self) -> PoolLocation<'_> {
-        PoolLocation { schema: &self.model.schema, nodes: self.kind.nodes(), pool: &self.name }
+        let (schema, top) = (&self.model.schema, self.model.top);
+        PoolLocation { schema, top, nodes: self.kind.nodes(), pool: &self.name }
     }
 
     fn configured(&self, pool: &DataNode) -> Result<RequestPool> {
         let location = self.location();
         validate(&self.model.schema, pool).map_err(|error| location.at_pool_path(error, None))?;
-        self.kind.config(&location, pool, self.before.map(|before| &**before))
+        let config = self.kind.config(&location, pool, self.before.map(|before| &**before))?;
+        match config.validate() {
+            Ok(()) => Ok(config),
+            Err(refusal) => Err(self.kind.config_error(&location, pool, &refusal)),
+        }
     }
 
     fn read(&self, key: &Arc<str>, entry: &DataNode) -> Result<Request> {
         validate(&self.model.schema, entry)
             .map_err(|error| self.location().at_pool_path(error, Some(key)))?;
-        request::read(self.kind, entry)
+        Ok(request::read(self.kind, entry))
     }
 }

@@ -1,7 +1,8 @@
 //! Turns data definitions, groupings and augments into schema nodes.
 
-use super::{Compiler, EXPANSION_MAX, StatementScope, UnresolvedNode, must, new_node};
-use crate::yang::YangError;
+use super::{
+    Compiled, Compiler, EXPANSION_MAX, FileLine, StatementScope, UnresolvedNode, new_node,
+};
 use crate::yang::schema::{Choice, ModuleId, NodeId, NodeKind};
 use crate::yang::statement::Statement;
 use crate::yang::types::split_prefix;
@@ -15,9 +16,10 @@ impl<'a> Compiler<'a> {
         scope: &StatementScope<'_>,
         statement: &Statement,
         depth: usize,
-    ) -> Result<(), YangError> {
+    ) -> Compiled {
+        let at = scope.at(statement);
         if depth > EXPANSION_MAX {
-            return self.fail(scope.file, statement.line, "groupings are nested too deeply");
+            return self.fail(at, "groupings are nested too deeply");
         }
         let kind = match statement.keyword.as_str() {
             "uses" => return self.uses(parent, module, scope, statement, depth),
@@ -33,11 +35,7 @@ impl<'a> Compiler<'a> {
             "input" => NodeKind::Input,
             "output" => NodeKind::Output,
             "anydata" | "anyxml" => {
-                return self.fail(
-                    scope.file,
-                    statement.line,
-                    "data without a schema is not supported",
-                );
+                return self.fail(at, "data without a schema is not supported");
             }
             _ => return Ok(()),
         };
@@ -46,12 +44,7 @@ impl<'a> Compiler<'a> {
         let parent = if in_choice && kind != NodeKind::Case {
             // The short form of a case with one node.
             let case = new_node(NodeKind::Case, &statement.argument, module, parent);
-            let draft = UnresolvedNode {
-                file: scope.file,
-                line: statement.line,
-                ..UnresolvedNode::default()
-            };
-            Some(self.add(parent, case, draft)?)
+            Some(self.add(parent, case, UnresolvedNode { at, ..UnresolvedNode::default() })?)
         } else {
             parent
         };
@@ -61,12 +54,11 @@ impl<'a> Compiler<'a> {
             _ => statement.argument.as_str(),
         };
         let mut node = new_node(kind, name, module, parent);
-        let mut draft =
-            UnresolvedNode { file: scope.file, line: statement.line, ..UnresolvedNode::default() };
+        let mut draft = UnresolvedNode { at, ..UnresolvedNode::default() };
         let inner = StatementScope { statement, outer: Some(scope), file: scope.file };
         if matches!(kind, NodeKind::Leaf | NodeKind::LeafList) {
             let Some(ty) = statement.first("type") else {
-                return self.fail(scope.file, statement.line, format!("'{name}' has no type"));
+                return self.fail(at, format!("'{name}' has no type"));
             };
             let (ty, default) = self.resolve_type(&inner, ty, 0)?;
             node.ty = Some(ty);
@@ -84,11 +76,7 @@ impl<'a> Compiler<'a> {
         if matches!(kind, NodeKind::Rpc | NodeKind::Action) {
             for (kind, name) in [(NodeKind::Input, "input"), (NodeKind::Output, "output")] {
                 if self.schema_child(Some(id), module, name).is_none() {
-                    let draft = UnresolvedNode {
-                        file: scope.file,
-                        line: statement.line,
-                        ..UnresolvedNode::default()
-                    };
+                    let draft = UnresolvedNode { at, ..UnresolvedNode::default() };
                     self.add(Some(id), new_node(kind, name, module, Some(id)), draft)?;
                 }
             }
@@ -97,14 +85,8 @@ impl<'a> Compiler<'a> {
     }
 
     /// Applies the substatements of a definition or of a `refine`, except child nodes.
-    fn attributes(
-        &mut self,
-        id: NodeId,
-        file: usize,
-        statement: &Statement,
-    ) -> Result<(), YangError> {
+    fn attributes(&mut self, id: NodeId, file: usize, statement: &Statement) -> Compiled {
         for inner in &statement.inner {
-            let line = inner.line;
             let argument = inner.argument.as_str();
             let number = || argument.parse::<u32>().ok();
             let truth = match argument {
@@ -113,67 +95,38 @@ impl<'a> Compiler<'a> {
                 _ => None,
             };
             let (node, draft) = (&mut self.nodes[id.0 as usize], &mut self.drafts[id.0 as usize]);
-            let good = match inner.keyword.as_str() {
+            let mut good = true;
+            match inner.keyword.as_str() {
                 "config" => {
                     draft.config = truth;
-                    truth.is_some()
+                    good = truth.is_some();
                 }
                 "mandatory" => {
                     node.mandatory = truth.unwrap_or_default();
-                    truth.is_some()
+                    good = truth.is_some();
                 }
-                "presence" => {
-                    node.kind = NodeKind::Container { presence: true };
-                    true
-                }
-                "default" => {
-                    draft.default = Some((argument.to_owned(), file));
-                    true
-                }
-                "key" => {
-                    draft.keys = Some(argument.to_owned());
-                    true
-                }
-                "unique" => {
-                    draft.unique.push(argument.to_owned());
-                    true
-                }
-                "units" => {
-                    node.units = Some(argument.to_owned());
-                    true
-                }
+                "presence" => node.kind = NodeKind::Container { presence: true },
+                "default" => draft.default = Some((argument.to_owned(), file)),
+                "key" => draft.keys = Some(argument.to_owned()),
+                "unique" => draft.unique.push(argument.to_owned()),
                 "ordered-by" => {
                     node.user_ordered = argument == "user";
-                    matches!(argument, "user" | "system")
+                    good = matches!(argument, "user" | "system");
                 }
                 "min-elements" => {
                     node.min_elements = number().unwrap_or_default();
-                    number().is_some()
+                    good = number().is_some();
                 }
                 "max-elements" => {
                     node.max_elements = number();
-                    number().is_some() || argument == "unbounded"
+                    good = number().is_some() || argument == "unbounded";
                 }
-                "must" => {
-                    node.musts.push(must(inner));
-                    true
-                }
-                "when" => {
-                    node.when = Some(argument.to_owned());
-                    true
-                }
-                "if-feature" => {
-                    node.if_features.push(argument.to_owned());
-                    true
-                }
-                _ => true,
-            };
+                "when" => node.when = Some(argument.to_owned()),
+                _ => {}
+            }
             if !good {
-                return self.fail(
-                    file,
-                    line,
-                    format!("invalid argument '{argument}' of '{}'", inner.keyword),
-                );
+                let message = format!("invalid argument '{argument}' of '{}'", inner.keyword);
+                return self.fail(FileLine { file, line: inner.line }, message);
             }
         }
         Ok(())
@@ -186,37 +139,41 @@ impl<'a> Compiler<'a> {
         scope: &StatementScope<'_>,
         statement: &Statement,
         depth: usize,
-    ) -> Result<(), YangError> {
-        let (grouping, outer) =
-            self.definition(scope, "grouping", &statement.argument, statement.line)?;
+    ) -> Compiled {
+        let (grouping, outer) = self.definition(scope, "grouping", statement)?;
         let inner = StatementScope { statement: grouping, outer: Some(&outer), file: outer.file };
-        let known = self.schema_children(parent).len();
-        for below in &grouping.inner {
-            self.data(parent, module, &inner, below, depth + 1)?;
-        }
-        self.condition(parent, known, statement);
+        self.content(parent, module, &inner, statement, depth + 1)?;
         for refine in statement.all("refine") {
-            let target = self.descendant(parent, module, scope.file, refine)?;
+            let target = self.descendant(parent, module, scope, refine)?;
             self.attributes(target, scope.file, refine)?;
         }
         for augment in statement.all("augment") {
-            let target = self.descendant(parent, module, scope.file, augment)?;
+            let target = self.descendant(parent, module, scope, augment)?;
             let inner = StatementScope { statement: augment, outer: Some(scope), file: scope.file };
-            let known = self.schema_children(Some(target)).len();
-            for below in &augment.inner {
-                self.data(Some(target), module, &inner, below, depth + 1)?;
-            }
-            self.condition(Some(target), known, augment);
+            self.content(Some(target), module, &inner, augment, depth + 1)?;
         }
         Ok(())
     }
 
-    /// Copies the `when` of a `uses` or `augment` to the nodes that it adds: the children from index `from` on.
-    fn condition(&mut self, parent: Option<NodeId>, from: usize, statement: &Statement) {
-        let Some(when) = statement.text("when") else { return };
-        for id in self.schema_children(parent).get(from..).unwrap_or_default().to_vec() {
-            self.nodes[id.0 as usize].when.get_or_insert_with(|| when.to_owned());
+    /// Adds the nodes of a grouping or an augment. `origin` is the `uses` or `augment`, whose `when` each of them gets.
+    fn content(
+        &mut self,
+        parent: Option<NodeId>,
+        module: ModuleId,
+        scope: &StatementScope<'_>,
+        origin: &Statement,
+        depth: usize,
+    ) -> Compiled {
+        let known = self.schema_children(parent).len();
+        for below in &scope.statement.inner {
+            self.data(parent, module, scope, below, depth)?;
         }
+        if let Some(when) = origin.text("when") {
+            for id in self.schema_children(parent)[known..].to_vec() {
+                self.nodes[id.0 as usize].when.get_or_insert_with(|| when.to_owned());
+            }
+        }
+        Ok(())
     }
 
     /// The node that a `refine` or `augment` within a `uses` names.
@@ -224,35 +181,42 @@ impl<'a> Compiler<'a> {
         &self,
         parent: Option<NodeId>,
         module: ModuleId,
-        file: usize,
+        scope: &StatementScope<'_>,
         statement: &Statement,
-    ) -> Result<NodeId, YangError> {
-        let mut at = parent;
-        for segment in statement.argument.split('/') {
-            let (prefix, name) = split_prefix(segment.trim());
-            let module = match prefix {
-                Some(_) => self.module_of(file, prefix, statement.line)?,
-                None => module,
-            };
-            match self.schema_child(at, module, name) {
-                Some(child) => at = Some(child),
-                None => {
-                    return self.fail(
-                        file,
-                        statement.line,
-                        format!("node '{}' does not exist", statement.argument),
-                    );
-                }
-            }
-        }
-        match at {
+    ) -> Compiled<NodeId> {
+        let at = scope.at(statement);
+        match self.walk(parent, at, &statement.argument, Some(module))? {
             Some(id) => Ok(id),
-            None => self.fail(file, statement.line, "the path names no node"),
+            None => self.fail(at, format!("node '{}' does not exist", statement.argument)),
         }
     }
 
+    /// The node at the end of a path; `None` if it does not exist. Names without a prefix are in the module `own`, or else
+    /// in that of the file.
+    fn walk(
+        &self,
+        from: Option<NodeId>,
+        at: FileLine,
+        path: &str,
+        own: Option<ModuleId>,
+    ) -> Compiled<Option<NodeId>> {
+        let mut node = from;
+        for segment in path.split('/') {
+            let (prefix, name) = split_prefix(segment.trim());
+            let module = match (prefix, own) {
+                (None, Some(own)) => own,
+                _ => self.module_of(at, prefix)?,
+            };
+            node = self.schema_child(node, module, name);
+            if node.is_none() {
+                break;
+            }
+        }
+        Ok(node)
+    }
+
     /// Applies the augments of all modules. One may add to nodes of another, so they are retried until none is left.
-    pub(super) fn augments(&mut self) -> Result<(), YangError> {
+    pub(super) fn augments(&mut self) -> Compiled {
         let mut left: Vec<(usize, &'a Statement)> = Vec::new();
         for (index, file) in self.files.iter().enumerate() {
             left.extend(file.root.all("augment").map(|augment| (index, augment)));
@@ -261,53 +225,28 @@ impl<'a> Compiler<'a> {
             let before = left.len();
             let mut later = Vec::new();
             for (file, augment) in left {
-                match self.absolute(file, augment)? {
+                let at = FileLine { file, line: augment.line };
+                let Some(path) = augment.argument.strip_prefix('/') else {
+                    return self.fail(at, "the target is not an absolute path");
+                };
+                match self.walk(None, at, path, None)? {
                     Some(target) => self.augment(file, augment, target)?,
                     None => later.push((file, augment)),
                 }
             }
-            if let (true, Some((file, augment))) = (later.len() == before, later.first()) {
-                return self.fail(
-                    *file,
-                    augment.line,
-                    format!("node '{}' does not exist", augment.argument),
-                );
+            if let (true, Some(&(file, augment))) = (later.len() == before, later.first()) {
+                let message = format!("node '{}' does not exist", augment.argument);
+                return self.fail(FileLine { file, line: augment.line }, message);
             }
             left = later;
         }
         Ok(())
     }
 
-    fn absolute(&self, file: usize, augment: &Statement) -> Result<Option<NodeId>, YangError> {
-        let Some(path) = augment.argument.strip_prefix('/') else {
-            return self.fail(file, augment.line, "the target is not an absolute path");
-        };
-        let mut at = None;
-        for segment in path.split('/') {
-            let (prefix, name) = split_prefix(segment.trim());
-            let module = self.module_of(file, prefix, augment.line)?;
-            match self.schema_child(at, module, name) {
-                Some(child) => at = Some(child),
-                None => return Ok(None),
-            }
-        }
-        Ok(at)
-    }
-
-    fn augment(
-        &mut self,
-        file: usize,
-        augment: &'a Statement,
-        target: NodeId,
-    ) -> Result<(), YangError> {
+    fn augment(&mut self, file: usize, augment: &'a Statement, target: NodeId) -> Compiled {
         let (root, module) = (self.files[file].root, self.files[file].module);
         let outer = StatementScope { statement: root, outer: None, file };
         let inner = StatementScope { statement: augment, outer: Some(&outer), file };
-        let known = self.schema_children(Some(target)).len();
-        for below in &augment.inner {
-            self.data(Some(target), module, &inner, below, 0)?;
-        }
-        self.condition(Some(target), known, augment);
-        Ok(())
+        self.content(Some(target), module, &inner, augment, 0)
     }
 }

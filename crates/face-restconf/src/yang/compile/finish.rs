@@ -2,13 +2,12 @@
 
 use hashbrown::HashMap;
 
-use super::{Compiler, EXPANSION_MAX};
-use crate::yang::YangError;
+use super::{Compiled, Compiler, EXPANSION_MAX, FileLine};
 use crate::yang::schema::{ChoiceId, InCase, ModuleId, NodeId, NodeKind, Schema};
 use crate::yang::types::{BaseType, LeafType, PrefixResolver, split_prefix};
 
 impl Compiler<'_> {
-    pub(super) fn finish(mut self) -> Result<Schema, YangError> {
+    pub(super) fn finish(mut self) -> Compiled<Schema> {
         for id in self.top.clone() {
             let data =
                 !matches!(self.nodes[id.0 as usize].kind, NodeKind::Rpc | NodeKind::Notification);
@@ -29,12 +28,8 @@ impl Compiler<'_> {
             }
             let names = by_name.entry((node.parent, node.module)).or_default();
             if names.insert(node.name.clone(), id).is_some() {
-                let draft = &self.drafts[id.0 as usize];
-                return self.fail(
-                    draft.file,
-                    draft.line,
-                    format!("duplicate data node '{}'", node.name),
-                );
+                let at = self.drafts[id.0 as usize].at;
+                return self.fail(at, format!("duplicate data node '{}'", node.name));
             }
         }
         Ok(Schema {
@@ -90,7 +85,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn keys(&mut self, id: NodeId) -> Result<(), YangError> {
+    fn keys(&mut self, id: NodeId) -> Compiled {
         let (draft, node) = (self.drafts[id.0 as usize].clone(), &self.nodes[id.0 as usize]);
         if node.kind != NodeKind::List {
             return Ok(());
@@ -101,17 +96,11 @@ impl Compiler<'_> {
             let (_, name) = split_prefix(name);
             match self.schema_child(Some(id), module, name) {
                 Some(key) if self.nodes[key.0 as usize].kind == NodeKind::Leaf => keys.push(key),
-                _ => {
-                    return self.fail(
-                        draft.file,
-                        draft.line,
-                        format!("key '{name}' is not a leaf of the list"),
-                    );
-                }
+                _ => return self.fail(draft.at, format!("key '{name}' is not a leaf of the list")),
             }
         }
         if keys.is_empty() && node.config {
-            return self.fail(draft.file, draft.line, format!("list '{}' has no key", node.name));
+            return self.fail(draft.at, format!("list '{}' has no key", node.name));
         }
         let mut unique = Vec::new();
         for tuple in &draft.unique {
@@ -124,11 +113,7 @@ impl Compiler<'_> {
                 match at {
                     Some(leaf) => leaves.push(leaf),
                     None => {
-                        return self.fail(
-                            draft.file,
-                            draft.line,
-                            format!("'{path}' is not a node of the list"),
-                        );
+                        return self.fail(draft.at, format!("'{path}' is not a node of the list"));
                     }
                 }
             }
@@ -147,7 +132,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn leafref(&mut self, id: NodeId) -> Result<(), YangError> {
+    fn leafref(&mut self, id: NodeId) -> Compiled {
         let Some(mut ty) = self.nodes[id.0 as usize].ty.clone() else { return Ok(()) };
         self.resolve_leafref(id, &mut ty, 0)?;
         self.nodes[id.0 as usize].ty = Some(ty);
@@ -155,31 +140,22 @@ impl Compiler<'_> {
     }
 
     /// Sets the target type of every leafref in the type.
-    fn resolve_leafref(
-        &self,
-        id: NodeId,
-        ty: &mut LeafType,
-        depth: usize,
-    ) -> Result<(), YangError> {
-        let draft = &self.drafts[id.0 as usize];
+    fn resolve_leafref(&self, id: NodeId, ty: &mut LeafType, depth: usize) -> Compiled {
+        let at = self.drafts[id.0 as usize].at;
         if depth > EXPANSION_MAX {
-            return self.fail(draft.file, draft.line, "leafrefs form a cycle");
+            return self.fail(at, "leafrefs form a cycle");
         }
         match &mut ty.base {
             BaseType::Union(members) => members
                 .iter_mut()
                 .try_for_each(|member| self.resolve_leafref(id, member, depth + 1)),
             BaseType::Leafref { path, target } => {
-                let leaf =
-                    self.follow(id, path).filter(|leaf| self.nodes[leaf.0 as usize].ty.is_some());
-                let Some(leaf) = leaf else {
-                    return self.fail(
-                        draft.file,
-                        draft.line,
-                        format!("'{path}' does not lead to a leaf"),
-                    );
+                let leaf = self.follow(id, path);
+                let typed =
+                    leaf.and_then(|leaf| Some((leaf, self.nodes[leaf.0 as usize].ty.clone()?)));
+                let Some((leaf, mut found)) = typed else {
+                    return self.fail(at, format!("'{path}' does not lead to a leaf"));
                 };
-                let Some(mut found) = self.nodes[leaf.0 as usize].ty.clone() else { return Ok(()) };
                 self.resolve_leafref(leaf, &mut found, depth + 1)?;
                 **target = found;
                 Ok(())
@@ -216,28 +192,26 @@ impl Compiler<'_> {
         at
     }
 
-    fn default(&mut self, id: NodeId) -> Result<(), YangError> {
+    fn default(&mut self, id: NodeId) -> Compiled {
         let draft = &self.drafts[id.0 as usize];
         let node = &self.nodes[id.0 as usize];
         let (Some((text, file)), Some(ty), false) = (&draft.default, &node.ty, node.mandatory)
         else {
             return Ok(());
         };
-        let names = FilePrefixes { compiler: self, file: *file };
+        let names = FilePrefixes { compiler: self, at: FileLine { file: *file, line: 0 } };
         match ty.read(text, &names) {
             // Defaults of leaf-lists are not supported; no module here has one.
             Ok(value) if node.kind == NodeKind::Leaf => {
                 self.nodes[id.0 as usize].default = Some(value)
             }
             Ok(_) => {}
-            Err(message) => {
-                return self.fail(draft.file, draft.line, format!("default: {message}"));
-            }
+            Err(message) => return self.fail(draft.at, format!("default: {message}")),
         }
         Ok(())
     }
 
-    fn default_cases(&mut self) -> Result<(), YangError> {
+    fn default_cases(&mut self) -> Compiled {
         for at in 0..self.choices.len() {
             let choice = self.choices[at].node;
             let draft = &self.drafts[choice.0 as usize];
@@ -246,13 +220,7 @@ impl Compiler<'_> {
             let Some((name, _)) = &draft.default else { continue };
             match self.schema_child(Some(choice), node.module, split_prefix(name).1) {
                 Some(case) => self.choices[at].default = Some(case),
-                None => {
-                    return self.fail(
-                        draft.file,
-                        draft.line,
-                        format!("case '{name}' does not exist"),
-                    );
-                }
+                None => return self.fail(draft.at, format!("case '{name}' does not exist")),
             }
         }
         Ok(())
@@ -261,12 +229,12 @@ impl Compiler<'_> {
 
 struct FilePrefixes<'c, 'a> {
     compiler: &'c Compiler<'a>,
-    file: usize,
+    at: FileLine,
 }
 
 impl PrefixResolver for FilePrefixes<'_, '_> {
     fn module<'n>(&'n self, prefix: Option<&'n str>) -> Option<&'n str> {
-        let module = self.compiler.module_of(self.file, prefix, 0).ok()?;
+        let module = self.compiler.module_of(self.at, prefix).ok()?;
         Some(self.compiler.module_name(module))
     }
 }

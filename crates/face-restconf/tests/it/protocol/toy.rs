@@ -17,7 +17,7 @@ use allod_face_restconf::codec::{self, ChunkBuffer, DataWriter, Dialect, Encodin
 use allod_face_restconf::edit;
 use allod_face_restconf::error::{ErrorTag, RestconfError};
 use allod_face_restconf::model::{
-    CallPlan, Content, Edit, EditPlan, InstancePath, LastChange, OperationOutput, PathStep,
+    CallPlan, Content, EditPlan, InstancePath, LastChange, OperationCall, PathStep, RequestedEdits,
     YangModel,
 };
 use allod_face_restconf::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, WalkStopped};
@@ -151,13 +151,12 @@ impl YangModel for Toy {
     fn plan(
         &self,
         snapshot: &Snapshot<'_>,
-        edits: &[Edit],
-        _: Option<&InstancePath>,
+        edits: RequestedEdits<'_>,
     ) -> Result<EditPlan, RestconfError> {
         let (before, generation) = self.load(snapshot);
         let mut shop = before.clone();
         let mut created = Vec::new();
-        for (n, edit) in edits.iter().enumerate() {
+        for (n, edit) in edits.edits.iter().enumerate() {
             let found =
                 shop.as_ref().and_then(|shop| edit::find(&self.schema, shop, 0, &edit.target));
             created.push(found.is_none());
@@ -199,27 +198,33 @@ impl YangModel for Toy {
     fn call(
         &self,
         snapshot: &Snapshot<'_>,
-        operation: NodeId,
-        target: &InstancePath,
-        input: &[DataNode],
+        call: OperationCall<'_>,
     ) -> Result<CallPlan, RestconfError> {
+        let OperationCall { operation, target, input } = call;
         edit::validate_input(&self.schema, operation, input)?;
         if operation == self.id("/toy:knock") {
             return Ok(CallPlan::Answer(Vec::new()));
         }
         if operation == self.id("/toy:draw") {
             let customer = input.text(self.id("/toy:draw/input/customer")).unwrap();
-            return Ok(CallPlan::Command(Command::Transact(Transact::one(CoreOp::Claim(
-                ClaimOp {
-                    pools: vec![POOL.into()],
-                    key: customer.into(),
-                    owner: None,
-                    want: Want::any(),
-                    ttl_ms: None,
-                    labels: [].into(),
-                    expect: Expect::Any,
-                },
-            )))));
+            let claim = ClaimOp {
+                pools: vec![POOL.into()],
+                key: customer.into(),
+                owner: None,
+                want: Want::any(),
+                ttl_ms: None,
+                labels: [].into(),
+                expect: Expect::Any,
+            };
+            let command = Command::Transact(Transact::one(CoreOp::Claim(claim)));
+            let leaf = self.id("/toy:draw/output/number");
+            let output = move |receipt: &Receipt| {
+                let Some(Outcome::Claimed { claims, .. }) = receipt.outcomes.first() else {
+                    return Vec::new();
+                };
+                vec![DataNode::leaf(leaf, claims[0].claim.values.first().first as u64)]
+            };
+            return Ok(CallPlan::Command(command, Box::new(output)));
         }
         let shop = self.load(snapshot).0;
         let shelf = shop.as_ref().and_then(|shop| edit::find(&self.schema, shop, 0, target));
@@ -238,26 +243,20 @@ impl YangModel for Toy {
         )]))
     }
 
-    fn output(&self, _: NodeId, receipt: &Receipt) -> OperationOutput {
-        let Some(Outcome::Claimed { claims, .. }) = receipt.outcomes.first() else {
-            return Vec::new();
-        };
-        let number = claims[0].claim.values.first().first as u64;
-        vec![DataNode::leaf(self.id("/toy:draw/output/number"), LeafValue::Uint(number))]
-    }
-
     fn error(&self, _: Option<NodeId>, refused: &Refused) -> RestconfError {
         RestconfError::application(ErrorTag::OperationFailed, refused.refusal.to_string())
     }
 
-    fn notifications(&self, event: &Event) -> Vec<DataNode> {
-        let Event::Claim(ClaimEvent::Granted(granted)) = event else { return Vec::new() };
-        let number = granted.values.first().first as u64;
-        let leaves = vec![
-            DataNode::leaf(self.id("/toy:drawn/customer"), LeafValue::text(&*granted.key)),
-            DataNode::leaf(self.id("/toy:drawn/number"), LeafValue::Uint(number)),
-        ];
-        vec![DataNode::inner(self.id("/toy:drawn"), leaves)]
+    fn notifications(&self, events: &[Event]) -> Vec<DataNode> {
+        let drawn = |event: &Event| {
+            let Event::Claim(ClaimEvent::Granted(granted)) = event else { return None };
+            let leaves = vec![
+                DataNode::leaf(self.id("/toy:drawn/customer"), &granted.key),
+                DataNode::leaf(self.id("/toy:drawn/number"), granted.values.first().first as u64),
+            ];
+            Some(DataNode::inner(self.id("/toy:drawn"), leaves))
+        };
+        events.iter().filter_map(drawn).collect()
     }
 }
 

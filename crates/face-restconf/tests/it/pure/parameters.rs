@@ -3,7 +3,7 @@
 use allod_face_restconf::edit::InsertAt;
 use allod_face_restconf::error::ErrorTag;
 use allod_face_restconf::model::Content;
-use allod_face_restconf::query::{Depth, Insert, RequestKind, RestconfParams};
+use allod_face_restconf::query::{Insert, RequestKind, RestconfParams};
 use allod_face_restconf::tree::{Defaults, LeafValue};
 
 use crate::pure::fixture::{SCHEMA, target};
@@ -17,21 +17,15 @@ fn valid_parameters_are_parsed() {
     .unwrap();
     let expected = RestconfParams {
         content: Some(Content::State),
-        depth: Some(Depth::Levels(3)),
+        depth: Some(3),
         fields: Some("a;b".to_owned()),
         defaults: Some(Defaults::Trim),
         ..RestconfParams::default()
     };
     assert_eq!(query, expected);
     assert_eq!(RestconfParams::parse("", RequestKind::Other).unwrap(), RestconfParams::default());
-    assert_eq!(
-        RestconfParams::parse("depth=unbounded", RequestKind::Read).unwrap().depth,
-        Some(Depth::Unbounded)
-    );
-    assert_eq!(
-        RestconfParams::parse("depth=65535", RequestKind::Read).unwrap().depth,
-        Some(Depth::Levels(65535))
-    );
+    assert_eq!(RestconfParams::parse("depth=unbounded", RequestKind::Read).unwrap().depth, None);
+    assert_eq!(RestconfParams::parse("depth=65535", RequestKind::Read).unwrap().depth, Some(65535));
     assert_eq!(
         RestconfParams::parse("insert=first", RequestKind::Write).unwrap().insert,
         Some(Insert::First)

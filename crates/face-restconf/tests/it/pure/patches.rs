@@ -1,8 +1,8 @@
 //! YANG Patch.
 
 use allod_face_restconf::codec::Encoding;
-use allod_face_restconf::edit::InsertAt;
 use allod_face_restconf::edit::patch::{self, PatchOp, PatchStatus, YangPatch, write_status};
+use allod_face_restconf::edit::{InsertAt, apply, find};
 use allod_face_restconf::error::{ErrorTag, RestconfError};
 use allod_face_restconf::model::InstancePath;
 use allod_face_restconf::tree::LeafValue;
@@ -62,7 +62,9 @@ fn json_and_xml_give_the_same_patch() {
 fn edits_are_applied_in_order() {
     let mut node = Some(tree(r#"{"toy:top":{"pair":[{"a":"x","b":1},{"a":"y","b":1}]}}"#));
     for edit in json(JSON).unwrap().edits {
-        node = edit.apply(&SCHEMA, node, 0).unwrap();
+        let found = node.as_ref().and_then(|node| find(&SCHEMA, node, 0, &edit.target)).cloned();
+        let edit = edit.edit().unwrap_or_else(|| edit.moving(found.expect("a node to move")));
+        node = apply(&SCHEMA, node, 0, &edit).unwrap();
     }
     assert_eq!(
         shown(&node.unwrap()),
@@ -71,9 +73,6 @@ fn edits_are_applied_in_order() {
             r#""item":[{"name":"a","kind":"toy:red"}]}}"#
         )
     );
-    let moved = json(r#"{"edit-id":"1","operation":"move","target":"/pair=n,1"}"#).unwrap();
-    let error = moved.edits[0].apply(&SCHEMA, Some(tree(r#"{"toy:top":{}}"#)), 0).unwrap_err();
-    assert_eq!(error.tag, ErrorTag::DataMissing);
 }
 
 #[test]
@@ -136,40 +135,37 @@ fn invalid_patches_are_refused() {
 #[test]
 fn patch_statuses_are_written() {
     let error = RestconfError::protocol(ErrorTag::DataExists, "there already");
-    let edits =
-        PatchStatus::Edits(vec![("a\"<".to_owned(), None), ("b".to_owned(), Some(error.clone()))]);
-    let write = |encoding, status: &PatchStatus| {
-        let mut write_error = |out: &mut Vec<u8>, error: &RestconfError| match encoding {
-            Encoding::Json => out.extend_from_slice(
-                format!("{{\"error-message\":\"{}\"}}", error.message).as_bytes(),
-            ),
-            Encoding::Xml => {
-                out.extend_from_slice(format!("<error>{}</error>", error.message).as_bytes())
-            }
-        };
-        String::from_utf8(write_status(encoding, "p", status, &mut write_error)).unwrap()
-    };
+    let write =
+        |encoding, status| String::from_utf8(write_status(encoding, "p", &status, true)).unwrap();
+    let failed = || PatchStatus::EditFailed("a\"<", &error);
     assert_eq!(
-        write(Encoding::Json, &PatchStatus::Ok),
+        write(Encoding::Json, PatchStatus::Ok),
         r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","ok":[null]}}"#
     );
     assert_eq!(
-        write(Encoding::Json, &edits),
+        write(Encoding::Xml, PatchStatus::Ok),
+        r#"<yang-patch-status xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch"><patch-id>p</patch-id><ok/></yang-patch-status>"#
+    );
+    assert_eq!(
+        write(Encoding::Json, failed()),
         concat!(
-            r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","edit-status":{"edit":[{"edit-id":"a\"<","ok":[null]},"#,
-            r#"{"edit-id":"b","errors":{"error":[{"error-message":"there already"}]}}]}}}"#
+            r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","edit-status":{"edit":[{"edit-id":"a\"<","#,
+            r#""errors":{"error":[{"error-type":"protocol","error-tag":"data-exists","error-message":"there already"}]}}]}}}"#
         )
     );
     assert_eq!(
-        write(Encoding::Xml, &edits),
+        write(Encoding::Xml, failed()),
         concat!(
             r#"<yang-patch-status xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch"><patch-id>p</patch-id><edit-status>"#,
-            r#"<edit><edit-id>a&quot;&lt;</edit-id><ok/></edit><edit><edit-id>b</edit-id><errors><error>there already</error></errors>"#,
-            r#"</edit></edit-status></yang-patch-status>"#
+            r#"<edit><edit-id>a&quot;&lt;</edit-id><errors><error><error-type>protocol</error-type><error-tag>data-exists</error-tag>"#,
+            r#"<error-message>there already</error-message></error></errors></edit></edit-status></yang-patch-status>"#
         )
     );
     assert_eq!(
-        write(Encoding::Json, &PatchStatus::Failed(vec![error])),
-        r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","errors":{"error":[{"error-message":"there already"}]}}}"#
+        write(Encoding::Json, PatchStatus::Failed(&error)),
+        concat!(
+            r#"{"ietf-yang-patch:yang-patch-status":{"patch-id":"p","errors":{"error":["#,
+            r#"{"error-type":"protocol","error-tag":"data-exists","error-message":"there already"}]}}}"#
+        )
     );
 }

@@ -12,12 +12,17 @@ use allod_core::requests::{
     AddressSupply, AlarmSettings, Answer, ExcludedIds, Failure, IdSupply, Method, Redeploy,
     Request, RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
+use allod_core::value::IpVersion;
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::{number, text};
+
+fn version() -> impl Strategy<Value = IpVersion> {
+    select(vec![IpVersion::V4, IpVersion::V6])
+}
 
 fn pool() -> impl Strategy<Value = RequestPool> {
     let exclude = (any::<u32>(), any::<u32>(), any::<Option<bool>>())
@@ -29,11 +34,11 @@ fn pool() -> impl Strategy<Value = RequestPool> {
         let one = (any::<u128>(), any::<u8>()).prop_map(|(address, len)| Subnet { address, len });
         vec(one, 0..3)
     };
-    let flags = (any::<bool>(), any::<Option<bool>>(), any::<Option<bool>>());
+    let flags = (version(), any::<Option<bool>>(), any::<Option<bool>>());
     let addresses = (flags, subnets(), subnets(), vec(any::<(u128, u128)>(), 0..3)).prop_map(
-        |((six, auto_redeploy, sequential), subnets, exclude, ranges)| {
+        |((version, auto_redeploy, sequential), subnets, exclude, ranges)| {
             Supply::Addresses(AddressSupply {
-                six,
+                version,
                 subnets,
                 exclude,
                 ranges,
@@ -76,7 +81,7 @@ fn request() -> impl Strategy<Value = Request> {
     let method = select(vec![Method::FirstFree, Method::RoundRobin]);
     let id = (any::<Option<bool>>(), any::<Option<u32>>(), option::of(parity), option::of(method))
         .prop_map(|(sync, id, parity, method)| Wanted::Id(WantedId { sync, id, parity, method }));
-    let prefix = any::<(u8, bool, Option<(bool, u128)>)>()
+    let prefix = (any::<u8>(), any::<bool>(), option::of((version(), any::<u128>())))
         .prop_map(|(size, invert, start)| Wanted::Prefix(WantedPrefix { size, invert, start }));
     let want = prop_oneof![id.boxed(), prefix.boxed()];
     (text(), vec(text(), 0..3), option::of(how()), any::<bool>(), want).prop_map(
