@@ -1,7 +1,7 @@
 //! The folder of the history index: in the data folder, or a temporary one if the journal is in PostgreSQL and no data
 //! folder is given.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use tempfile::TempDir;
@@ -15,10 +15,15 @@ pub struct IndexFolder {
     _temporary: Option<TempDir>,
 }
 
+/// The index in a data folder.
+pub fn in_data(data: &Path) -> PathBuf {
+    data.join("index")
+}
+
 impl IndexFolder {
     pub fn of(settings: &ServerSettings, location: &JournalLocation) -> Result<IndexFolder> {
         if matches!(location, JournalLocation::Folder(_)) || settings.data_given {
-            return Ok(IndexFolder { path: settings.data.join("index"), _temporary: None });
+            return Ok(IndexFolder { path: in_data(&settings.data), _temporary: None });
         }
         let temporary = tempfile::Builder::new().prefix("allod-index-").tempdir();
         let temporary = temporary.context(

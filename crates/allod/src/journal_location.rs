@@ -6,7 +6,7 @@ use std::io::{self, BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use allod_engine::Halt;
+use allod_engine::{Halt, loss_witnesses};
 use allod_journal::checkpoint::FileCheckpoints;
 use allod_journal::embedded::{Embedded, TornTail};
 use allod_journal::postgres::{Postgres, PostgresAddress, SCHEMES};
@@ -16,6 +16,7 @@ use clap::Args;
 
 use crate::config::ServerSettings;
 use crate::error::{CommandError, Result, with_advice};
+use crate::index_folder;
 use crate::output;
 
 #[derive(Debug, Clone)]
@@ -135,9 +136,26 @@ impl JournalLocation {
         Ok(opened)
     }
 
+    /// Fails if checkpoints or the history index prove that acknowledged records are missing. Opening the journal has
+    /// compared it with its high-water mark.
+    pub fn ensure_complete(&self, opened: &OpenedJournal) -> Result<()> {
+        let index = match self {
+            JournalLocation::Folder(data) => Some(index_folder::in_data(data)),
+            JournalLocation::Postgres(_) => None,
+        };
+        let witnesses = loss_witnesses(&*opened.journal, &*opened.checkpoints, index.as_deref());
+        match witnesses.map_err(|halt| self.replay_error(halt))?.into_iter().next() {
+            Some(lost) => Err(self.error(JournalError::Shortened(lost))),
+            None => Ok(()),
+        }
+    }
+
     /// Damage is `Unsound`; other errors mean that the journal could not be read.
     pub fn error(&self, error: JournalError) -> CommandError {
-        let unsound = matches!(error, JournalError::Damaged { .. } | JournalError::Chain(_));
+        let unsound = matches!(
+            error,
+            JournalError::Damaged { .. } | JournalError::Chain(_) | JournalError::Shortened(_)
+        );
         let error = anyhow::Error::from(error).context(format!("the journal in {self}"));
         if unsound { CommandError::Unsound(error) } else { CommandError::Failed(error) }
     }

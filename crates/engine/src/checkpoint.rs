@@ -15,6 +15,7 @@ use allod_record::{CheckpointError, CheckpointPart, CheckpointReader, Checkpoint
 use tracing::{info, warn};
 
 use crate::replay::{Halt, Replica};
+use crate::witness::checkpoint_witness;
 
 /// Loads the newest valid checkpoint whose record is in the journal.
 pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option<Replica>, Halt> {
@@ -54,9 +55,13 @@ pub fn load(journal: &dyn Journal, store: &dyn CheckpointStore) -> Result<Option
 /// Whether the journal has the checkpoint's record, or at least its successor. A checkpoint is written only after its
 /// record is durable. So if the journal ends before it, or has a different record, the journal has lost acknowledged
 /// records or is another one: an error.
-fn in_chain(journal: &dyn Journal, meta: &CheckpointMeta, end: &Tail) -> Result<bool, Halt> {
+pub(crate) fn in_chain(
+    journal: &dyn Journal,
+    meta: &CheckpointMeta,
+    end: &Tail,
+) -> Result<bool, Halt> {
     if meta.seq > end.seq {
-        return Err(Halt::JournalTruncated { checkpoint: meta.seq, end: end.seq });
+        return Err(Halt::JournalTruncated(checkpoint_witness(meta, end)));
     }
     let same = match journal.read(meta.seq, 0) {
         Ok(frames) => {

@@ -11,6 +11,7 @@ use allod_journal::Journal;
 use allod_journal::checkpoint::CheckpointStore;
 use tracing::{error, info, warn};
 
+use crate::availability::Availability;
 use crate::checkpoint;
 use crate::config::Config;
 use crate::handle::{EngineError, Handle, SharedState};
@@ -21,10 +22,18 @@ use crate::reader::JournalReader;
 use crate::replay::{Halt, Replica, recover};
 use crate::retention::Retention;
 use crate::stamp::{Clock, SystemClock};
+use crate::witness;
 use crate::writer::{BatchWriter, Pause};
 
 /// How long the thread sleeps when nothing happens.
 const IDLE: Duration = Duration::from_millis(500);
+
+/// The first and the longest pause before a check whether the journal can be written again.
+const PROBE_FIRST: Duration = Duration::from_millis(20);
+const PROBE_MAX: Duration = IDLE;
+
+/// How long a call of a shared journal may take before further commands are refused instead of queued.
+const CALL_WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// The shortest interval at which a follower reads new records, so that it reads several at once on a busy journal.
 const HINT_PAUSE: Duration = Duration::from_millis(10);
@@ -160,6 +169,37 @@ struct Checkpointed {
     at_ms: u64,
 }
 
+/// When to check whether the journal can be written again: soon at first, then less and less often.
+#[derive(Debug, Default)]
+struct ProbeSchedule {
+    next: Option<(Instant, Duration)>,
+}
+
+impl ProbeSchedule {
+    /// How long to sleep at most. Starts the schedule, or ends it.
+    fn wait_max(&mut self, availability: &Availability) -> Duration {
+        if availability.reason().is_none() {
+            self.next = None;
+            return IDLE;
+        }
+        // On a full disk, commands are checks too.
+        let first = if availability.refusal().is_some() { PROBE_FIRST } else { PROBE_MAX };
+        let (at, _) = *self.next.get_or_insert_with(|| (Instant::now() + first, first));
+        at.saturating_duration_since(Instant::now())
+    }
+
+    fn is_due(&self) -> bool {
+        self.next.is_none_or(|(at, _)| at <= Instant::now())
+    }
+
+    fn done(&mut self) {
+        if let Some((at, pause)) = &mut self.next {
+            *pause = (*pause * 2).min(PROBE_MAX);
+            *at = Instant::now() + *pause;
+        }
+    }
+}
+
 impl Driver {
     fn run(mut self) -> Result<(), Halt> {
         let ended = self.write_loop();
@@ -168,7 +208,7 @@ impl Driver {
             Ok(()) => EngineError::Stopping,
             Err(halt) => {
                 error!(%halt, "the engine has stopped with an error");
-                self.shared.degrade(Some(halt.to_string()));
+                self.shared.availability.unreachable(halt.to_string());
                 EngineError::Unavailable { what: halt.to_string() }
             }
         };
@@ -193,17 +233,18 @@ impl Driver {
         if is_shared {
             self.spawn_follower();
         }
-        let mut probed = Instant::now();
+        let mut probes = ProbeSchedule::default();
         loop {
-            let degraded = self.shared.degraded().is_some();
+            let degraded = self.shared.availability.reason().is_some();
+            let wait_max = self.until_due(&writer).min(probes.wait_max(&self.shared.availability));
             let conflicts = writer.conflicts;
-            match self.queue.take(self.config.batch_commands_max, self.until_due(&writer)) {
+            match self.queue.take(self.config.batch_commands_max, wait_max) {
                 Wakeup::Jobs(jobs) => self.serve(&mut writer, jobs)?,
                 // A new record of another server is no reason to probe sooner.
-                Wakeup::Idle if degraded && probed.elapsed() < IDLE => {}
+                Wakeup::Idle if degraded && !probes.is_due() => {}
                 Wakeup::Idle if degraded => {
                     writer.probe()?;
-                    probed = Instant::now();
+                    probes.done();
                 }
                 Wakeup::Idle => {
                     if is_shared {
@@ -228,7 +269,7 @@ impl Driver {
     /// How long until the next expiry is due, at most `IDLE`.
     fn until_due(&self, writer: &BatchWriter) -> Duration {
         // Expiries wait too while the journal cannot be written.
-        let due = writer.next_due_ms().filter(|_| self.shared.degraded().is_none());
+        let due = writer.next_due_ms().filter(|_| self.shared.availability.reason().is_none());
         let now_ms = self.shared.now_ms();
         let grace_ms = if writer.is_leading() { 0 } else { FOLLOWER_GRACE_MS };
         let wait_ms = |due: u64| due.saturating_add(grace_ms).saturating_sub(now_ms);
@@ -244,13 +285,13 @@ impl Driver {
                     if attempt % 16 == 0 {
                         warn!(%halt, "the journal cannot be read; retrying");
                     }
-                    self.shared.degrade(Some(halt.to_string()));
+                    self.shared.availability.unreachable(halt.to_string());
                     if !pause(attempt) {
                         break;
                     }
                 }
                 replayed => {
-                    self.shared.degrade(None);
+                    self.shared.availability.restored();
                     return replayed.map(Some);
                 }
             }
@@ -260,6 +301,12 @@ impl Driver {
 
     fn replay(&self) -> Result<Replica, Halt> {
         let replayed = recover(&*self.journal, &*self.checkpoints)?;
+        // A shared journal can lose records in a fail-over, which it reports itself.
+        if let Some(index) =
+            self.config.index.as_ref().filter(|_| !self.journal.guarantees().shared)
+        {
+            witness::ensure_not_beyond(index, &replayed.tail)?;
+        }
         if let Some(newest) = self.checkpoints.list()?.first() {
             self.shared.checkpoint_position.store(newest.position, Ordering::Relaxed);
             self.shared.checkpoint_ms.store(newest.at_ms, Ordering::Relaxed);
@@ -267,7 +314,8 @@ impl Driver {
         Ok(replayed)
     }
 
-    /// Starts a thread that waits for records of other servers and wakes the write loop.
+    /// Starts a thread that waits for records of other servers and wakes the write loop. While the write loop is blocked
+    /// because the journal does not answer, it answers the queued commands instead.
     fn spawn_follower(&self) {
         let (journal, shared) = (self.journal.clone(), self.shared.clone());
         let (queue, ended) = (self.queue.clone(), self.ended.clone());
@@ -278,6 +326,10 @@ impl Driver {
                 // Otherwise the new record is our own.
                 if shared.seq() == seq {
                     queue.wake();
+                }
+                shared.availability.check_call(CALL_WAIT_MAX);
+                if let Some(what) = shared.availability.refusal() {
+                    queue.fail_all(&EngineError::Unavailable { what });
                 }
                 std::thread::sleep(HINT_PAUSE);
             }
@@ -291,7 +343,8 @@ impl Driver {
     fn pause(&self) -> Pause {
         let (queue, stop, shared) = (self.queue.clone(), self.stop.clone(), self.shared.clone());
         Box::new(move |attempt| {
-            let what = shared.degraded().unwrap_or_else(|| "the journal does not answer".into());
+            let what = shared.availability.reason();
+            let what = what.unwrap_or_else(|| "the journal does not answer".into());
             queue.fail_all(&EngineError::Unavailable { what });
             std::thread::sleep(Duration::from_millis(10 << attempt.min(6)));
             !stop.load(Ordering::Acquire)

@@ -9,9 +9,10 @@ use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_core::state::State;
 use allod_journal::{Guarantees, Hash, Journal, Tail};
-use parking_lot::{Mutex, RwLock, RwLockWriteGuard};
+use parking_lot::{RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
+use crate::availability::Availability;
 use crate::backup::{BackupError, BackupSummary};
 use crate::counters::{EngineCounters, SharedCounters};
 use crate::feed::Ring;
@@ -100,7 +101,7 @@ pub struct SharedState {
     pub(crate) checkpoint_ms: AtomicU64,
     pub(crate) counts: SharedCounters,
     started_ms: u64,
-    degraded: Mutex<Option<String>>,
+    pub(crate) availability: Availability,
     clock: Arc<dyn Clock>,
 }
 
@@ -130,7 +131,7 @@ impl SharedState {
             checkpoint_ms: AtomicU64::new(0),
             counts: SharedCounters::default(),
             started_ms: clock.now_ms(),
-            degraded: Mutex::new(None),
+            availability: Availability::default(),
             clock,
         }
     }
@@ -199,14 +200,6 @@ impl SharedState {
 
     pub(crate) fn is_ready(&self) -> bool {
         self.ready.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn degraded(&self) -> Option<String> {
-        self.degraded.lock().clone()
-    }
-
-    pub(crate) fn degrade(&self, what: Option<String>) {
-        *self.degraded.lock() = what;
     }
 }
 
@@ -291,7 +284,7 @@ impl Handle {
         let checkpoint_ms = self.shared.checkpoint_ms.load(Ordering::Relaxed);
         EngineStatus {
             ready: self.shared.is_ready(),
-            degraded: self.shared.degraded(),
+            degraded: self.shared.availability.reason(),
             at: self.shared.committed.read().at,
             queue_commands: self.queue.len(),
             queue_commands_max: self.queue.max(),
@@ -319,6 +312,9 @@ impl Handle {
         job: impl FnOnce(oneshot::Sender<Result<T, EngineError>>) -> Job,
     ) -> Result<T, EngineError> {
         self.ready()?;
+        if let Some(what) = self.shared.availability.refusal() {
+            return Err(EngineError::Unavailable { what });
+        }
         let (reply, answer) = oneshot::channel();
         self.queue.push(job(reply))?;
         answer.await.unwrap_or(Err(EngineError::Stopping))

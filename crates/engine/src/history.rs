@@ -39,6 +39,7 @@ use crate::handle::{CommitPoint, SharedState};
 use crate::replay::Halt;
 
 pub use changes::{ChangeQuery, HistoryEntry, HistoryPage};
+pub(crate) use index::segments_beyond;
 pub(crate) use indexer::Indexer;
 pub use lookup::HistoryOrder;
 pub use value::HistoricalValue;

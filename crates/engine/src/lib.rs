@@ -3,12 +3,13 @@
 //!
 //! - `driver`, `queue`, `writer`: the write loop; `stamp`: the clock and random numbers, which the core may not use
 //! - `handle`, `feed`, `reader`: what faces use to submit, read and follow
-//! - `replay`, `checkpoint`, `verify`: from the journal to a state
+//! - `replay`, `checkpoint`, `verify`, `witness`: from the journal to a state, and what proves that records are missing
 //! - `backup`, `restore`, `retention`: copies of the journal, and what is removed from it
 //! - `history`: history queries and their index
 //!
 //! What a command means is defined in `allod-core`; how bytes are stored, in `allod-journal`.
 
+mod availability;
 mod backup;
 mod checkpoint;
 mod config;
@@ -17,6 +18,7 @@ mod driver;
 mod feed;
 mod handle;
 pub mod history;
+mod log_limit;
 mod metrics;
 mod queue;
 mod reader;
@@ -25,6 +27,7 @@ mod restore;
 mod retention;
 mod stamp;
 mod verify;
+mod witness;
 mod writer;
 
 pub use allod_journal::{Guarantees, Hash, Tail};
@@ -44,4 +47,5 @@ pub use restore::{RestoreError, RestoreSummary, restore, verify_segment};
 pub use retention::{Archive, ArchiveError, ArchiveSegment};
 pub use stamp::{Clock, SystemClock};
 pub use verify::{Verification, verify};
+pub use witness::{discard_witnesses, loss_witnesses};
 pub use writer::{BatchWriter, Pause};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use allod_core::state::State;
 use allod_journal::{
     BrokenChain, CheckpointStore, CheckpointStoreError, DAMAGE_ADVICE, Journal, JournalError,
-    RecordFrame, Tail,
+    LostRecords, RecordFrame, Tail,
 };
 use allod_record::{DecodeError, Item};
 use tracing::{info, warn};
@@ -37,14 +37,14 @@ pub enum Halt {
         "the journal starts at record {oldest}, and there is no checkpoint to start from; restore a backup or the missing checkpoint"
     )]
     MissingCheckpoint { oldest: u64 },
+    #[error("{0}")]
+    JournalTruncated(LostRecords),
     #[error(
-        "the journal ends at record {end}, but there is a checkpoint of record {checkpoint}: acknowledged records are lost; restore the journal, or move the checkpoint away to continue without them"
-    )]
-    JournalTruncated { checkpoint: u64, end: u64 },
-    #[error(
-        "record {seq} of the journal is not the one that the checkpoint was made from: they belong to different journals; restore the journal, or move the checkpoint away"
+        "record {seq} of the journal is not the one that the checkpoint was made from: they belong to different journals; restore the journal, or accept the loss with `allod journal accept-loss`"
     )]
     CheckpointMismatch { seq: u64 },
+    #[error("the file {file} of the history index: {error}")]
+    Index { file: String, error: std::io::Error },
     #[error("the engine was stopped")]
     Stopped,
 }

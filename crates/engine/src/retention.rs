@@ -84,6 +84,7 @@ impl Retention {
             .archive
             .as_ref()
             .map(|folder| Archive::new(folder.clone(), config.archive_segment_bytes));
+        archive.iter().for_each(Archive::tighten);
         Retention {
             journal,
             checkpoints,

@@ -23,6 +23,7 @@ use tracing::{error, info, warn};
 
 use crate::config::Config;
 use crate::handle::{CommandReply, CommitPoint, EngineError, SharedState};
+use crate::log_limit::LogLimit;
 use crate::replay::{Halt, Replica};
 use crate::stamp::RandomSource;
 
@@ -51,6 +52,7 @@ pub struct BatchWriter {
     limits: Limits,
     bytes_max: usize,
     random: RandomSource,
+    writer_log: LogLimit,
     pause: Pause,
 }
 
@@ -110,6 +112,7 @@ impl BatchWriter {
             limits: config.limits,
             bytes_max,
             random: seed.map_or_else(RandomSource::new, RandomSource::seeded),
+            writer_log: LogLimit::default(),
             pause,
         };
         writer.begin_epoch()?;
@@ -153,7 +156,7 @@ impl BatchWriter {
             if batch.entries.is_empty() {
                 if !current && !batch.answers.is_empty() {
                     current = true;
-                    match self.journal.tail() {
+                    match self.ask(|journal| journal.tail()) {
                         Ok(end) if end == self.replica.tail => {}
                         Ok(end) => {
                             self.follow(Some(end))?;
@@ -180,7 +183,7 @@ impl BatchWriter {
                         state.apply_entry(entry.at_ms, &entry.events);
                     });
                     self.shared.feed.push(&tail, batch.entries);
-                    self.shared.degrade(None);
+                    self.shared.availability.restored();
                     return Ok(self.answers(batch.answers));
                 }
                 CommitOutcome::NotCommitted(error) => {
@@ -199,7 +202,7 @@ impl BatchWriter {
 
     /// The answers if the journal cannot be written.
     fn refuse(&self, count: usize, error: &JournalError) -> Vec<Result<CommandReply, EngineError>> {
-        self.shared.degrade(Some(error.to_string()));
+        self.shared.availability.failed(error);
         vec![Err(EngineError::Unavailable { what: error.to_string() }); count]
     }
 
@@ -316,9 +319,18 @@ impl BatchWriter {
         }
     }
 
+    /// Calls the journal.
+    fn ask<T>(&self, call: impl FnOnce(&dyn Journal) -> T) -> T {
+        self.shared.availability.during(|| call(&*self.journal))
+    }
+
+    fn append(&self, frame: &RecordFrame) -> AppendOutcome {
+        self.ask(|journal| self.shared.counts.append(journal, &self.replica.tail, frame))
+    }
+
     /// Appends a record and determines the outcome with certainty.
     fn commit(&mut self, frame: &RecordFrame) -> Result<CommitOutcome, Halt> {
-        let error = match self.shared.counts.append(&*self.journal, &self.replica.tail, frame) {
+        let error = match self.append(frame) {
             AppendOutcome::Committed(tail) => return Ok(CommitOutcome::Committed(tail)),
             AppendOutcome::Conflict(end) => {
                 self.conflicts += 1;
@@ -335,6 +347,8 @@ impl BatchWriter {
             AppendOutcome::Unknown(error) => error,
         };
         warn!(%error, seq = frame.seq, "the outcome of an append is unknown; reading back");
+        // Before the first read, which may take as long as the append.
+        self.shared.availability.failed(&error);
         self.resolve(frame, error)
     }
 
@@ -347,7 +361,7 @@ impl BatchWriter {
     ) -> Result<CommitOutcome, Halt> {
         let fence = self.epoch_frame(frame.epoch + 1);
         for attempt in 0.. {
-            match self.journal.read(frame.seq, 0).map(|frames| frames.into_iter().next()) {
+            match self.ask(|journal| journal.read(frame.seq, 0)).map(first) {
                 Ok(Some(found)) if found.batch == frame.batch => {
                     return Ok(CommitOutcome::Committed(found.tail(found.hash())));
                 }
@@ -356,7 +370,7 @@ impl BatchWriter {
                     return Ok(CommitOutcome::NotCommitted(error));
                 }
                 Ok(Some(_)) => return Ok(CommitOutcome::Conflict(None)),
-                Ok(None) => match self.journal.append(&self.replica.tail, &fence) {
+                Ok(None) => match self.ask(|journal| journal.append(&self.replica.tail, &fence)) {
                     AppendOutcome::Committed(_) => {
                         self.enter_epoch(&fence);
                         return Ok(CommitOutcome::NotCommitted(error));
@@ -373,7 +387,7 @@ impl BatchWriter {
                 Err(JournalError::Trimmed { .. }) => return Ok(CommitOutcome::Conflict(None)),
                 Err(again) => error = ensure_transient(again)?,
             }
-            self.shared.degrade(Some(error.to_string()));
+            self.shared.availability.failed(&error);
             if !(self.pause)(attempt) {
                 return Err(Halt::Stopped);
             }
@@ -405,13 +419,17 @@ impl BatchWriter {
         self.shared
             .feed
             .push(&self.replica.tail, vec![nothing; (frame.position - before) as usize]);
-        self.shared.degrade(None);
+        self.shared.availability.restored();
     }
 
     /// Our record of this epoch is the last one.
     fn set_leading(&mut self, epoch: u64) {
         if !self.leading {
-            info!(epoch, position = self.replica.tail.position, "this server is now the writer");
+            // Servers that write at the same time take turns, hundreds of times a second.
+            if let Some(changes) = self.writer_log.count(self.shared.now_ms()) {
+                let position = self.replica.tail.position;
+                info!(epoch, position, changes, "this server is now the writer");
+            }
         }
         (self.leading, self.epoch) = (true, epoch);
         self.shared.leading.store(true, Ordering::Relaxed);
@@ -426,9 +444,9 @@ impl BatchWriter {
             CommitOutcome::Conflict(end) => {
                 self.journal.yield_turn();
                 self.follow(end)?;
-                self.shared.degrade(None);
+                self.shared.availability.restored();
             }
-            CommitOutcome::NotCommitted(error) => self.shared.degrade(Some(error.to_string())),
+            CommitOutcome::NotCommitted(error) => self.shared.availability.failed(&error),
         }
         Ok(())
     }
@@ -444,7 +462,7 @@ impl BatchWriter {
                 CommitOutcome::Conflict(end) => self.follow(end)?,
                 // Another record took its place, or there was no room. Retry in both cases.
                 CommitOutcome::NotCommitted(error) => {
-                    self.shared.degrade(Some(error.to_string()));
+                    self.shared.availability.failed(&error);
                     if !(self.pause)(attempt) {
                         return Err(Halt::Stopped);
                     }
@@ -453,6 +471,10 @@ impl BatchWriter {
         }
         Err(Halt::Stopped)
     }
+}
+
+fn first(frames: Vec<RecordFrame>) -> Option<RecordFrame> {
+    frames.into_iter().next()
 }
 
 /// Passes on an error after which a retry may help; any other one stops the engine.

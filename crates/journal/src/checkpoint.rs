@@ -71,6 +71,9 @@ pub trait CheckpointStore: Send + Sync {
     /// Opens the contents after verifying all of them.
     fn open(&self, meta: &CheckpointMeta) -> Result<CheckpointContents, CheckpointStoreError>;
 
+    /// Removes the checkpoint of one record.
+    fn remove(&self, seq: u64) -> Result<(), CheckpointStoreError>;
+
     /// Removes all but the newest `count`; the newest one is always kept.
     fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError>;
 

@@ -8,6 +8,7 @@
 //!
 //! `crate::suite` tests every back end against this contract.
 
+use std::fmt;
 use std::time::Duration;
 
 use crate::frame::{BrokenChain, RecordFrame, Tail};
@@ -48,6 +49,9 @@ pub enum JournalError {
     Damaged { seq: u64, what: String },
     #[error("the journal is damaged: {0}; {advice}", advice = DAMAGE_ADVICE)]
     Chain(BrokenChain),
+    /// Acknowledged records are missing at its end. Its files have not been changed.
+    #[error("{0}")]
+    Shortened(LostRecords),
     /// Nothing was changed.
     #[error("a record of {bytes} bytes is too large for this journal; its limit is {bytes_max}")]
     TooLarge { bytes: usize, bytes_max: usize },
@@ -69,6 +73,47 @@ pub enum JournalError {
     Fatal { what: String },
 }
 
+/// Acknowledged records that are missing at the end of a journal, and what proves that they existed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LostRecords {
+    /// The last record that is there, and its position.
+    pub end: (u64, u64),
+    /// A record that was there, and its position, or that of an earlier lost record, if the witness knows one.
+    pub known: (u64, Option<u64>),
+    pub witness: String,
+}
+
+impl LostRecords {
+    pub fn new(end: &Tail, known: (u64, Option<u64>), witness: String) -> LostRecords {
+        LostRecords { end: (end.seq, end.position), known, witness }
+    }
+
+    /// What was there, in words.
+    pub fn known_text(&self) -> String {
+        match self.known {
+            (seq, Some(position)) => format!("position {position} (record {seq})"),
+            (seq, None) => format!("record {seq}"),
+        }
+    }
+}
+
+impl fmt::Display for LostRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LostRecords { end: (end_seq, end), known: (known_seq, _), witness } = self;
+        let ends = format!("the journal ends at position {end} (record {end_seq})");
+        if known_seq > end_seq {
+            write!(f, "{ends}, but {witness} proves that it had {}", self.known_text())?;
+        } else {
+            write!(f, "{ends}, and its record {known_seq} is not the one that {witness} knows")?;
+        }
+        write!(
+            f,
+            ": acknowledged writes are lost; copy the data folder as it is and restore the journal, or accept the loss with \
+             `allod journal accept-loss --at {end}`"
+        )
+    }
+}
+
 impl From<BrokenChain> for JournalError {
     fn from(broken: BrokenChain) -> Self {
         Self::Chain(broken)
@@ -84,6 +129,7 @@ impl JournalError {
             }
             Self::Unavailable { .. }
             | Self::Damaged { .. }
+            | Self::Shortened(_)
             | Self::Trimmed { .. }
             | Self::TooNew { .. }
             | Self::InUse { .. }

@@ -5,30 +5,36 @@
 //! (`crate::checkpoint`); in this module, "checkpoint" means SQLite's: copying the log into the database.
 
 mod errors;
+mod high_water;
 mod lock;
+mod losses;
 mod open;
 mod restoring;
 mod rows;
 mod wal;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use self::errors::while_open;
+pub use self::high_water::HIGH_WATER_FILE;
+use self::high_water::{DurableTail, MarkWriter};
 use self::lock::FolderLock;
 pub use self::lock::LOCK_FILE;
+pub use self::losses::{LOSSES_FILE, add as add_accepted_loss, list as accepted_losses};
 pub use self::open::JOURNAL_FILE;
 pub use self::restoring::{RESTORING_FOLDER, Restoring};
 use self::rows::Extent;
 pub use self::wal::TornTail;
 use crate::contract::{
-    AppendOutcome, FillSource, Guarantees, Journal, JournalError, RECORD_BYTES, ensure_empty,
-    ensure_fills,
+    AppendOutcome, FillSource, Guarantees, Journal, JournalError, LostRecords, RECORD_BYTES,
+    ensure_empty, ensure_fills,
 };
 use crate::frame::{RecordFrame, Tail};
 
@@ -52,16 +58,26 @@ pub struct OpenedJournal {
 
 pub struct Embedded {
     inner: Mutex<Database>,
-    /// The number of the last record, for `watch`, so that watchers do not block the connection.
-    last: Mutex<u64>,
-    grown: Condvar,
-    /// Declared after `inner`, so that it is dropped after the connection.
+    /// The last record, for `watch`, so that watchers do not block the connection.
+    durable: Arc<DurableTail>,
+    /// `None` while the loss of records is not accepted. Declared after `inner`, so that it is dropped after the connection.
+    mark: Option<MarkWriter>,
+    folder: PathBuf,
+    /// Declared last, so that it is dropped last.
     _lock: FolderLock,
+}
+
+/// A journal that is open although records may be missing at its end.
+#[derive(Debug)]
+pub struct IncompleteJournal {
+    pub journal: Embedded,
+    /// What the high-water mark proves to be missing.
+    pub lost: Option<LostRecords>,
 }
 
 impl fmt::Debug for Embedded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Embedded").field("last", &*self.last.lock()).finish_non_exhaustive()
+        f.debug_struct("Embedded").field("last", &self.durable.seq()).finish_non_exhaustive()
     }
 }
 
@@ -75,6 +91,8 @@ struct Database {
     wal_bytes: usize,
     /// The fatal error after which every call fails.
     failed: Option<String>,
+    /// Nothing is written: records may be missing, and the files are evidence.
+    left_alone: bool,
 }
 
 impl Embedded {
@@ -83,14 +101,43 @@ impl Embedded {
         open::open(folder)
     }
 
-    fn new(db: Connection, lock: FolderLock, noted: Extent, tail: Tail) -> Self {
-        let inner = Database { db, oldest: noted.oldest, tail, noted, wal_bytes: 0, failed: None };
+    /// Opens an existing journal even if the high-water mark proves that it lost records, and changes nothing. It can only
+    /// be read.
+    pub fn open_incomplete(folder: &Path) -> Result<IncompleteJournal, JournalError> {
+        open::open_incomplete(folder)
+    }
+
+    /// Makes the present end of the journal its high-water mark: the loss of what was after it is accepted. The caller
+    /// removes other witnesses first, because this ends the refusal to start.
+    pub fn accept_end(&self) -> Result<(), JournalError> {
+        let tail = self.tail()?;
+        high_water::replace(&self.folder, &tail).map_err(|error| JournalError::Unusable {
+            what: format!("{}: {error}", self.folder.join(HIGH_WATER_FILE).display()),
+        })
+    }
+
+    fn new(db: Connection, lock: FolderLock, noted: Extent, tail: Tail, folder: &Path) -> Self {
+        let inner = Database {
+            db,
+            oldest: noted.oldest,
+            tail,
+            noted,
+            wal_bytes: 0,
+            failed: None,
+            left_alone: true,
+        };
         Self {
             inner: Mutex::new(inner),
-            last: Mutex::new(tail.seq),
-            grown: Condvar::new(),
+            durable: DurableTail::new(tail),
+            mark: None,
+            folder: folder.to_owned(),
             _lock: lock,
         }
+    }
+
+    /// Writes the high-water mark from now on. `known` is the present one.
+    fn keep_mark(&mut self, known: Option<Tail>) {
+        self.mark = Some(MarkWriter::start(&self.folder, known, self.durable.clone()));
     }
 }
 
@@ -100,6 +147,15 @@ impl Database {
             None => Ok(()),
             Some(what) => Err(JournalError::Fatal { what: what.clone() }),
         }
+    }
+
+    fn ensure_writable(&self) -> Result<(), JournalError> {
+        self.check()?;
+        if self.left_alone {
+            let what = "records may be missing, so it can only be read".to_owned();
+            return Err(JournalError::Unusable { what });
+        }
+        Ok(())
     }
 
     /// Remembers a fatal error: after it nothing may be retried.
@@ -130,7 +186,7 @@ impl Database {
 
     /// Adds records in one transaction. If the journal is empty, the first may have any number.
     fn insert_many(&mut self, frames: &[RecordFrame]) -> Result<(), JournalError> {
-        self.check()?;
+        self.ensure_writable()?;
         let mut extent = self.extent();
         if let Some(first) = frames.first().filter(|_| self.tail == Tail::default()) {
             extent.oldest = first.seq;
@@ -205,7 +261,7 @@ impl Database {
 
     /// Deletes one slice of the records to trim. False if there is nothing left to delete.
     fn trim_slice(&mut self, upto: u64) -> Result<bool, JournalError> {
-        self.check()?;
+        self.ensure_writable()?;
         let upto = upto.min(self.tail.seq.saturating_sub(1));
         if upto < self.oldest {
             return Ok(false);
@@ -232,6 +288,7 @@ impl Drop for Database {
     /// SQLite copies the log into the database when it closes, so the extent must be stored first.
     fn drop(&mut self) {
         if self.failed.is_none()
+            && !self.left_alone
             && let Err(error) = self.note_extent()
         {
             tracing::warn!(%error, "cannot store the extent of the journal");
@@ -258,7 +315,7 @@ impl Journal for Embedded {
             });
         }
         let mut inner = self.inner.lock();
-        if let Err(error) = inner.check() {
+        if let Err(error) = inner.ensure_writable() {
             return AppendOutcome::Unknown(error);
         }
         // Comparing in memory is enough: the file is locked, so no other process can have appended.
@@ -269,8 +326,7 @@ impl Journal for Embedded {
         drop(inner);
         match outcome {
             Ok(tail) => {
-                *self.last.lock() = tail.seq;
-                self.grown.notify_all();
+                self.durable.advance(tail);
                 AppendOutcome::Committed(tail)
             }
             Err(error) => AppendOutcome::Unknown(error),
@@ -347,8 +403,7 @@ impl Journal for Embedded {
             let frames = next()?;
             let mut inner = self.inner.lock();
             if frames.is_empty() {
-                *self.last.lock() = inner.tail.seq;
-                self.grown.notify_all();
+                self.durable.advance(inner.tail);
                 return Ok(inner.tail);
             }
             let too_large = frames.iter().find(|frame| frame.body.len() > BODY_BYTES_MAX);
@@ -361,10 +416,7 @@ impl Journal for Embedded {
     }
 
     fn watch(&self, seq: u64, wait_max: Duration) {
-        let mut last = self.last.lock();
-        if *last <= seq {
-            self.grown.wait_for(&mut last, wait_max);
-        }
+        self.durable.wait(seq, wait_max);
     }
 
     fn guarantees(&self) -> Guarantees {

@@ -4,7 +4,7 @@
 //! - `suite`: the tests that every back end passes
 //! - `frame`: a record and its place in the hash chain
 //! - `memory`, `embedded` (SQLite), `postgres`: the back ends
-//! - `checkpoint`: stored states; `segment`: the file format of backups and archives
+//! - `checkpoint`: stored states; `segment`: the file format of backups and archives; `private`: file permissions
 //!
 //! A journal stores bytes. `allod-record` defines what they mean, and the engine decides what to do with them.
 
@@ -16,11 +16,14 @@ pub mod frame;
 pub mod memory;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+pub mod private;
 pub mod segment;
 #[cfg(any(test, feature = "suite"))]
 pub mod suite;
 
 pub use checkpoint::{CheckpointMeta, CheckpointStore, CheckpointStoreError};
-pub use contract::{AppendOutcome, DAMAGE_ADVICE, FillSource, Guarantees, Journal, JournalError};
+pub use contract::{
+    AppendOutcome, DAMAGE_ADVICE, FillSource, Guarantees, Journal, JournalError, LostRecords,
+};
 pub use frame::{BrokenChain, Hash, RecordFrame, Tail};
 pub use segment::{SegmentError, SegmentReader, SegmentWriter};

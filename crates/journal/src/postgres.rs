@@ -6,6 +6,7 @@
 
 mod address;
 mod checkpoints;
+mod connect;
 mod errors;
 mod listen;
 mod priority;

@@ -222,6 +222,30 @@ impl Cluster {
         }
     }
 
+    /// Stops all processes of the server without ending them: connections are accepted, and nothing answers. Killing it
+    /// works as usual.
+    pub fn freeze(&self) -> Result<()> {
+        // The server may start a process while they are being stopped, so until there is no further one.
+        let mut frozen = Vec::new();
+        loop {
+            let mut new = self.processes();
+            new.retain(|pid| !frozen.contains(pid));
+            if new.is_empty() {
+                return Ok(());
+            }
+            for pid in new {
+                // It may have ended in between.
+                let _ = signal(pid, "STOP");
+                frozen.push(pid);
+            }
+        }
+    }
+
+    /// Lets a frozen server continue.
+    pub fn thaw(&self) -> Result<()> {
+        self.processes().into_iter().try_for_each(|pid| signal(pid, "CONT"))
+    }
+
     /// The processes whose working directory is the data directory, which are the server's.
     fn processes(&self) -> Vec<u32> {
         let (data, all) = (self.data(), fs::read_dir("/proc").into_iter().flatten().flatten());

@@ -7,8 +7,8 @@ use std::io::{self, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use allod_journal::SegmentError;
 use allod_journal::segment::{SegmentHeader, SegmentKind, SegmentPart, SegmentReader, Trailer};
+use allod_journal::{SegmentError, private};
 use allod_outbound::HttpAnswer;
 use anyhow::{Context, anyhow};
 use bytes::{Buf, Bytes};
@@ -242,7 +242,7 @@ impl PartialFile {
         let mut name = to.as_os_str().to_owned();
         name.push(".partial");
         let path = PathBuf::from(name);
-        let file = File::create(&path)
+        let file = private::create_file(&path)
             .with_context(|| format!("cannot write {}", path.display()))
             .map_err(CommandError::Failed)?;
         let out = BufWriter::with_capacity(1 << 18, file);

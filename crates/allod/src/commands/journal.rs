@@ -1,5 +1,6 @@
-//! `allod journal`: verifies and shows journals, backups and archive segments, without a server.
+//! `allod journal`: verifies and shows journals, backups and archive segments, without a server, and accepts losses.
 
+mod accept_loss;
 mod show;
 
 use std::path::{Path, PathBuf};
@@ -31,6 +32,9 @@ pub enum JournalCommand {
     /// Show the records of a journal, backup or archive segment
     #[command(after_help = show::EXAMPLES)]
     Show(show::JournalShowArguments),
+    /// Accept that acknowledged writes at the end of a journal are lost, so that its server can start
+    #[command(after_help = accept_loss::EXAMPLES)]
+    AcceptLoss(accept_loss::AcceptLossArguments),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -46,11 +50,13 @@ pub fn run(command: JournalCommand) -> Result<()> {
             JournalOrFile::File(path) => verify_file(&path, output),
         },
         JournalCommand::Show(arguments) => show::run(arguments),
+        JournalCommand::AcceptLoss(arguments) => accept_loss::run(&arguments),
     }
 }
 
 fn verify(location: &JournalLocation, output: ReportFormat) -> Result<()> {
     let opened = location.open_existing()?;
+    location.ensure_complete(&opened)?;
     let whole = opened.journal.tail().map_err(|error| location.error(error))?.seq;
     let mut progress = Progress::new("verifying", |n| format!("{n} records"), Some(whole));
     let mut at = |tail: &allod_journal::Tail| progress.at(tail.seq);

@@ -11,6 +11,7 @@ use allod_face_restconf::Restconf;
 use allod_face_restconf::id_manager::{self, IdManager};
 use allod_face_restconf::resource_pools::{self, ResourcePools};
 use allod_face_restconf::yang::{Schema, embedded};
+use allod_journal::embedded::accepted_losses;
 use allod_reactor::Reactor;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
@@ -134,6 +135,14 @@ fn start_engine(
     index: &IndexFolder,
 ) -> Result<Engine, CommandError> {
     let OpenedJournal { journal, checkpoints, torn } = location.open(settings.ha)?;
+    if let JournalLocation::Folder(data) = location {
+        for loss in accepted_losses(data) {
+            warn!(
+                loss,
+                "this journal has lost acknowledged writes, and an operator has accepted it"
+            );
+        }
+    }
     if let Some(torn) = torn {
         warn!(?torn, "dropped an incomplete write of a crash; it had not been acknowledged");
     }
@@ -156,14 +165,17 @@ async fn engine_stopped(engine: &Engine) {
     }
 }
 
-/// `/readyz`: ready once the journal is replayed.
+/// `/readyz`: ready once the journal is replayed, and while it can be written.
 struct EngineReady(Handle);
 
 impl Ready for EngineReady {
     fn ready(&self) -> Result<(), String> {
         let status = self.0.status();
-        let why = || status.degraded.unwrap_or_else(|| "the journal is being replayed".into());
-        if status.ready { Ok(()) } else { Err(why()) }
+        match status.degraded {
+            Some(why) => Err(why),
+            None if status.ready => Ok(()),
+            None => Err("the journal is being replayed".into()),
+        }
     }
 }
 

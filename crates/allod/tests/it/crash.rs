@@ -4,5 +4,7 @@ mod damage;
 mod full;
 mod kill;
 pub mod load;
+mod loss;
+mod private;
 pub mod server;
 mod watch;

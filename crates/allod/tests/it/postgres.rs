@@ -1,6 +1,7 @@
 //! The real binary on a real PostgreSQL: two servers on one journal, killed and paused, connections cut, fail-over.
 
 mod failover;
+mod frozen;
 mod rivals;
 mod serving;
 

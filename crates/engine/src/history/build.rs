@@ -2,10 +2,12 @@
 //!
 //! A file is written under a temporary name, synced, and only then renamed, so that a file with the final name is complete.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use allod_journal::private;
 
 use super::posting::{Posting, fingerprint_of, posting, record_of};
 use super::segment::{IndexHeader, RecordMark, Segment};
@@ -59,7 +61,7 @@ fn write_to(
     marks: impl Iterator<Item = io::Result<RecordMark>>,
     mut postings: impl FnMut() -> io::Result<Option<Posting>>,
 ) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path)?;
+    let file = private::create_file(path)?;
     let mut out = IndexFileWriter {
         out: BufWriter::with_capacity(1 << 18, file),
         hash: blake3::Hasher::new(),

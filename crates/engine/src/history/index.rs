@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use allod_journal::{Hash, Journal, JournalError};
+use allod_journal::{Hash, Journal, JournalError, private};
 use tracing::{info, warn};
 
 use super::build::{SUFFIX, UNFINISHED_SUFFIX, can_merge};
@@ -140,13 +140,47 @@ impl HistoryIndex {
     }
 }
 
+/// A segment that contains records after the end of the journal.
+#[derive(Debug)]
+pub(crate) struct SegmentBeyond {
+    pub path: PathBuf,
+    pub last_seq: u64,
+    /// The position of one of its last records. A short segment has none.
+    pub position: Option<u64>,
+}
+
+/// The valid segments in a folder that end after record `seq`, longest first. Others are neither read as a whole nor removed.
+pub(crate) fn segments_beyond(folder: &Path, seq: u64) -> Vec<SegmentBeyond> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path()).filter(|path| {
+        path.extension().is_some_and(|suffix| suffix == SUFFIX)
+            && Segment::header_of(path).is_ok_and(|header| header.last_seq > seq)
+    });
+    let mut beyond: Vec<SegmentBeyond> = paths
+        .filter_map(|path| {
+            // The header has no checksum of its own.
+            let segment = Segment::open(&path).ok()?;
+            let marks = segment.header.marks;
+            let near = segment.marks(marks.saturating_sub(1), marks).ok()?;
+            let position = near.last().map(|mark| mark.position);
+            Some(SegmentBeyond { path, last_seq: segment.header.last_seq, position })
+        })
+        .collect();
+    beyond.sort_by_key(|segment| std::cmp::Reverse(segment.last_seq));
+    beyond
+}
+
 fn lock_in(folder: &Path) -> PathBuf {
     folder.join("lock")
 }
 
 fn lock(folder: &Path) -> io::Result<File> {
-    fs::create_dir_all(folder)?;
-    let file = File::create(lock_in(folder))?;
+    // The data folder, if the journal has not created it.
+    let data = folder.parent().filter(|data| !data.as_os_str().is_empty());
+    data.map_or(Ok(()), private::create_folder)?;
+    private::create_folder(folder)?;
+    private::tighten(folder, |name| name.ends_with(SUFFIX));
+    let file = private::create_file(&lock_in(folder))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(io::Error::other("another server is using it")),

@@ -141,6 +141,13 @@ fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
 }
 
 impl Segment {
+    /// Reads only the header, which is not verified.
+    pub(super) fn header_of(path: &Path) -> Result<IndexHeader, UnusableSegment> {
+        let mut head = [0; HEADER_BYTES as usize];
+        File::open(path)?.read_exact(&mut head).map_err(|_| UnusableSegment::NotASegment)?;
+        IndexHeader::from_bytes(&head)
+    }
+
     /// Opens a file after verifying its hash.
     pub(super) fn open(path: &Path) -> Result<Segment, UnusableSegment> {
         let mut file = File::open(path)?;

@@ -12,7 +12,7 @@ use allod_journal::contract::RECORD_BYTES;
 use allod_journal::segment::{
     Link, SegmentHeader, SegmentKind, SegmentPart, SegmentReader, SegmentWriter,
 };
-use allod_journal::{Journal, JournalError, SegmentError, Tail};
+use allod_journal::{Journal, JournalError, SegmentError, Tail, private};
 use tracing::info;
 
 use crate::backup::{before, each};
@@ -76,6 +76,13 @@ impl Archive {
     /// The archive in `folder`, with segments of about `segment_bytes` bytes of records.
     pub fn new(folder: PathBuf, segment_bytes: u64) -> Archive {
         Archive { folder, segment_bytes }
+    }
+
+    /// Removes the access of other users to the segments.
+    pub(super) fn tighten(&self) {
+        if self.folder.is_dir() {
+            private::tighten(&self.folder, |name| name.ends_with(SUFFIX));
+        }
     }
 
     pub fn folder(&self) -> &Path {
@@ -146,7 +153,7 @@ impl Archive {
 
     /// Creates the folder if missing, removes unfinished segments, and returns the last archived record.
     fn begin(&self, journal: &dyn Journal, oldest: u64) -> Result<u64, ArchiveError> {
-        fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
+        private::create_folder(&self.folder).map_err(failed(&self.folder))?;
         let entries = fs::read_dir(&self.folder).map_err(failed(&self.folder))?;
         for entry in entries {
             let path = entry.map_err(failed(&self.folder))?.path();
@@ -233,7 +240,7 @@ impl Archive {
 }
 
 fn write(journal: &dyn Journal, header: &SegmentHeader, path: &Path) -> Result<(), ArchiveError> {
-    let file = File::create(path).map_err(failed(path))?;
+    let file = private::create_file(path).map_err(failed(path))?;
     let out = BufWriter::with_capacity(1 << 18, file);
     let mut writer = SegmentWriter::begin(out, header).map_err(failed(path))?;
     each::<ArchiveError>(journal, header.after.seq + 1, &header.end, |frame| {

@@ -12,7 +12,7 @@ impl BatchWriter {
     /// Brings the committed state up to everything that any writer had acknowledged before this call. The outer `Err` means
     /// that the engine must stop.
     pub fn confirm_tail(&mut self) -> Result<Result<(), EngineError>, Halt> {
-        match self.journal.tail() {
+        match self.ask(|journal| journal.tail()) {
             Ok(tail) if tail == self.replica.tail => Ok(Ok(())),
             Ok(tail) => self.follow(Some(tail)).map(Ok),
             Err(error) => {
@@ -24,7 +24,7 @@ impl BatchWriter {
     /// Applies the records of other writers while there is nothing to write.
     pub fn catch_up(&mut self) -> Result<(), Halt> {
         if let Err(failure) = self.confirm_tail()? {
-            self.shared.degrade(Some(failure.to_string()));
+            self.shared.availability.unreachable(failure.to_string());
         }
         Ok(())
     }
@@ -73,16 +73,16 @@ impl BatchWriter {
         ask: impl Fn(&dyn Journal) -> Result<T, JournalError>,
     ) -> Result<T, Halt> {
         for attempt in 0.. {
-            match ask(&*self.journal) {
+            match self.ask(&ask) {
                 Err(error @ JournalError::Unavailable { .. }) => {
-                    self.shared.degrade(Some(error.to_string()));
+                    self.shared.availability.failed(&error);
                     if !(self.pause)(attempt) {
                         break;
                     }
                 }
                 answer => {
                     if attempt > 0 {
-                        self.shared.degrade(None);
+                        self.shared.availability.restored();
                     }
                     return Ok(answer?);
                 }

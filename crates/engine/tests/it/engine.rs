@@ -21,6 +21,9 @@ use allod_journal::memory::{InjectedFault, JournalOperation, MemoryStorage};
 use allod_journal::{CheckpointStore, Journal};
 use parking_lot::Mutex;
 
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap()
 }
@@ -178,6 +181,61 @@ fn full_disk_is_reported_and_recovery_needs_no_command() {
     eventually("the claim does not expire", || {
         handle.read(|snapshot| allod_core::view::claim(snapshot.state, "p", "a")).unwrap().is_none()
     });
+    engine.stop().unwrap();
+}
+
+/// The answer to a command that is refused although the journal does not answer.
+fn refusal(runtime: &tokio::runtime::Runtime, handle: &Handle, key: &str) -> String {
+    let asked = async { tokio::time::timeout(PATIENCE, handle.submit(claim("p", key))).await };
+    match runtime.block_on(asked) {
+        Ok(Err(EngineError::Unavailable { what })) => what,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn commands_are_refused_while_an_append_is_not_answered() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let (engine, appends) = with_controlled_appends(&storage, Config::default());
+    appends.next(InjectedFault::None);
+    let handle = ready(&engine);
+    let asked = handle.clone();
+    let first = runtime.spawn(async move { asked.submit(pool("p", 9, None)).await });
+    appends.wait_for(2);
+    // The append is answered only after these: the first one waits in the queue, the second one is not even queued.
+    for key in ["queued", "refused"] {
+        let what = refusal(&runtime, &handle, key);
+        assert!(what.contains("has not answered for 2 s"), "{what}");
+    }
+    assert!(handle.status().degraded.is_some());
+    assert!(handle.read(|snapshot| snapshot.state.pool("p").is_none()).unwrap());
+    drop(appends);
+    assert!(given(runtime.block_on(first).unwrap()), "the append was committed after all");
+    eventually("it stays degraded", || handle.status().degraded.is_none());
+    assert!(given(runtime.block_on(handle.submit(claim("p", "later")))));
+    engine.stop().unwrap();
+}
+
+#[test]
+fn commands_are_refused_while_an_outcome_is_looked_up() {
+    let runtime = runtime();
+    let storage = MemoryStorage::new();
+    let (engine, appends) = with_controlled_appends(&storage, Config::default());
+    appends.next(InjectedFault::None);
+    let handle = ready(&engine);
+    appends.next(InjectedFault::DropAppend);
+    let asked = handle.clone();
+    let first = runtime.spawn(async move { asked.submit(pool("p", 9, None)).await });
+    // The record that takes the place of the lost one is being appended, and is answered only after this.
+    appends.wait_for(3);
+    let what = refusal(&runtime, &handle, "refused");
+    assert!(what.contains("unavailable"), "{what}");
+    drop(appends);
+    let first = runtime.block_on(first).unwrap();
+    assert!(matches!(first, Err(EngineError::Unavailable { .. })), "{first:?}");
+    eventually("it stays degraded", || handle.status().degraded.is_none());
+    assert!(given(runtime.block_on(handle.submit(pool("p", 9, None)))));
     engine.stop().unwrap();
 }
 
@@ -381,6 +439,10 @@ impl<F: Fn() + Send + Sync> CheckpointStore for Meanwhile<F> {
 
     fn open(&self, meta: &CheckpointMeta) -> Result<CheckpointContents, CheckpointStoreError> {
         self.0.open(meta)
+    }
+
+    fn remove(&self, seq: u64) -> Result<(), CheckpointStoreError> {
+        self.0.remove(seq)
     }
 
     fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError> {

@@ -7,4 +7,5 @@ mod golden_journal;
 mod history;
 mod reader;
 mod retention;
+mod witness;
 mod writer;

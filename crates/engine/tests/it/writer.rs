@@ -4,4 +4,4 @@ mod checkpoints;
 mod faults;
 mod feed;
 mod rivals;
-mod world;
+pub mod world;

@@ -16,6 +16,7 @@ use super::{
     UnreadableCheckpoint,
 };
 use crate::frame::Hash;
+use crate::private;
 
 pub const CHECKPOINT_FOLDER: &str = "checkpoints";
 
@@ -44,7 +45,8 @@ impl FileCheckpoints {
     /// Opens the checkpoints in the data folder `data`; their folder is created if missing.
     pub fn open(data: &Path) -> Result<Self, CheckpointStoreError> {
         let folder = data.join(CHECKPOINT_FOLDER);
-        fs::create_dir_all(&folder).map_err(failed(&folder))?;
+        private::create_folder(&folder).map_err(failed(&folder))?;
+        private::tighten(&folder, |name| name.ends_with(SUFFIX));
         let store = Self { folder, changing: Mutex::new(()) };
         for name in store.names(SUFFIX_UNFINISHED)? {
             let path = store.folder.join(&name);
@@ -150,7 +152,7 @@ fn write_whole(
     meta: &CheckpointMeta,
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let hashing = HashingWriter { to: File::create(path)?, hasher: blake3::Hasher::new() };
+    let hashing = HashingWriter { to: private::create_file(path)?, hasher: blake3::Hasher::new() };
     let mut out = BufWriter::with_capacity(1 << 18, hashing);
     out.write_all(&encode(meta))?;
     write(&mut out)?;
@@ -235,6 +237,13 @@ impl CheckpointStore for FileCheckpoints {
             Ok(None) => Err(unsound("its contents were changed or truncated")),
             Err(error) => Err(unsound(&error.to_string())),
         }
+    }
+
+    fn remove(&self, seq: u64) -> Result<(), CheckpointStoreError> {
+        let _changing = self.changing.lock();
+        let path = self.path(seq, SUFFIX);
+        fs::remove_file(&path).map_err(failed(&path))?;
+        self.sync_folder()
     }
 
     fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError> {

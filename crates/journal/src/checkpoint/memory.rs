@@ -69,6 +69,11 @@ impl CheckpointStore for MemoryCheckpoints {
         Ok(Box::new(Cursor::new(stored.contents.clone())))
     }
 
+    fn remove(&self, seq: u64) -> Result<(), CheckpointStoreError> {
+        let removed = self.shared.lock().remove(&seq);
+        removed.map(drop).ok_or(CheckpointStoreError::Missing { seq })
+    }
+
     fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError> {
         let mut shared = self.shared.lock();
         while shared.len() > count.max(1) {

@@ -1,10 +1,11 @@
 //! The lock of a data folder: a file with an exclusive lock and the process ID of its holder.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
 use crate::contract::JournalError;
+use crate::private;
 
 pub const LOCK_FILE: &str = "allod.lock";
 
@@ -29,13 +30,7 @@ impl FolderLock {
         let path = folder.join(LOCK_FILE);
         let unusable =
             |error| JournalError::Unusable { what: format!("{}: {error}", path.display()) };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(unusable)?;
+        let mut file = private::open_file(&path).map_err(unusable)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {

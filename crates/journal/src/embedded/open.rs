@@ -5,15 +5,18 @@ use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::errors::{at_open, damaged, while_open};
-use super::lock::FolderLock;
+use super::lock::{FolderLock, LOCK_FILE};
 use super::rows::{self, Extent};
 use super::wal::{self, TornTail, WalCondition};
-use super::{Embedded, OpenedJournal, restoring};
-use crate::contract::JournalError;
+use super::{Embedded, IncompleteJournal, OpenedJournal, high_water, losses, restoring};
+use crate::checkpoint::CHECKPOINT_FOLDER;
+use crate::contract::{JournalError, LostRecords};
 use crate::frame::Tail;
+use crate::private;
 
 pub const JOURNAL_FILE: &str = "journal.sqlite";
 
@@ -37,11 +40,51 @@ enum MainFile {
     },
 }
 
+/// Opens the journal, if nothing is missing.
 pub fn open(folder: &Path) -> Result<OpenedJournal, JournalError> {
-    let unusable = |path: &Path, error: io::Error| JournalError::Unusable {
-        what: format!("{}: {error}", path.display()),
-    };
-    fs::create_dir_all(folder).map_err(|error| unusable(folder, error))?;
+    private::create_folder(folder).map_err(|error| unusable(folder, &error))?;
+    let found = read(folder)?;
+    if let Some(lost) = found.lost {
+        return Err(JournalError::Shortened(lost));
+    }
+    let Found { mut journal, wal, known, .. } = found;
+    {
+        let inner = &mut *journal.inner.lock();
+        // Otherwise what a crash left in the log could reappear behind the records written next.
+        if wal.bytes > 0 {
+            inner.noted = empty_wal(&inner.db, inner.noted, &inner.tail)?;
+        }
+        keep_files(&inner.db, false).map_err(|error| while_open(&error, inner.tail.seq))?;
+        inner.left_alone = false;
+    }
+    journal.keep_mark(known);
+    Ok(OpenedJournal { journal, torn: wal.torn })
+}
+
+/// Opens an existing journal and leaves its files as they are.
+pub fn open_incomplete(folder: &Path) -> Result<IncompleteJournal, JournalError> {
+    let path = folder.join(JOURNAL_FILE);
+    if !path.is_file() {
+        return Err(JournalError::Unusable { what: format!("there is no {}", path.display()) });
+    }
+    let Found { journal, lost, .. } = read(folder)?;
+    Ok(IncompleteJournal { journal, lost })
+}
+
+/// A journal whose files have not been changed yet.
+struct Found {
+    journal: Embedded,
+    wal: WalFile,
+    /// The high-water mark.
+    known: Option<Tail>,
+    lost: Option<LostRecords>,
+}
+
+fn unusable(path: &Path, error: &io::Error) -> JournalError {
+    JournalError::Unusable { what: format!("{}: {error}", path.display()) }
+}
+
+fn read(folder: &Path) -> Result<Found, JournalError> {
     let lock = FolderLock::take(folder)?;
     if restoring::is_unfinished(folder) {
         let what = format!(
@@ -51,21 +94,54 @@ pub fn open(folder: &Path) -> Result<OpenedJournal, JournalError> {
         );
         return Err(JournalError::Unusable { what });
     }
+    private::tighten(folder, is_ours);
     let path = folder.join(JOURNAL_FILE);
-    let main = inspect(&path).map_err(|error| unusable(&path, error))??;
+    let main = inspect(&path).map_err(|error| unusable(&path, &error))??;
     let wal = inspect_wal(&path, &main)?;
 
+    // SQLite gives its other files the permissions of this one.
+    private::open_file(&path).map_err(|error| unusable(&path, &error))?;
     let name = path.display().to_string();
     let db = connect(&path).map_err(|error| at_open(&error, &name))?;
     if create(&db).map_err(|error| at_open(&error, &name))? {
-        sync_folder(folder).map_err(|error| unusable(folder, error))?;
+        sync_folder(folder).map_err(|error| unusable(folder, &error))?;
     }
     check_format(&db, &name)?;
     start_wal(&db, &name)?;
     let (noted, tail) = verified_end(&db)?;
-    // Otherwise what a crash left in the log could reappear behind the records written next.
-    let noted = if wal.bytes > 0 { empty_wal(&db, noted, &tail)? } else { noted };
-    Ok(OpenedJournal { journal: Embedded::new(db, lock, noted, tail), torn: wal.torn })
+    let known = high_water::read(folder);
+    let lost = match &known {
+        Some(known) => lost(&db, noted.oldest, &tail, known)?,
+        None => None,
+    };
+    Ok(Found { journal: Embedded::new(db, lock, noted, tail, folder), wal, known, lost })
+}
+
+/// What the high-water mark proves to be missing. It was written after its record was durable.
+fn lost(
+    db: &Connection,
+    oldest: u64,
+    end: &Tail,
+    known: &Tail,
+) -> Result<Option<LostRecords>, JournalError> {
+    if known.seq < oldest {
+        // Trimmed, or none yet.
+        return Ok(None);
+    }
+    let is_same = known.seq <= end.seq && rows::hash(db, known.seq)? == Some(known.hash);
+    let witness = || "the high-water mark".to_owned();
+    Ok((!is_same).then(|| LostRecords::new(end, (known.seq, Some(known.position)), witness())))
+}
+
+/// The files of the journal in its folder.
+fn is_ours(name: &str) -> bool {
+    let others = [LOCK_FILE, high_water::HIGH_WATER_FILE, losses::LOSSES_FILE, CHECKPOINT_FOLDER];
+    name.starts_with(JOURNAL_FILE) || others.contains(&name)
+}
+
+/// Whether SQLite leaves the files alone when it closes them, instead of copying the log into the database.
+fn keep_files(db: &Connection, keep: bool) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep).map(|_| ())
 }
 
 /// Reads the header of the database before anything is written.
@@ -195,6 +271,7 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
+    keep_files(&db, true)?;
     db.busy_timeout(Duration::ZERO)?;
     db.pragma_update(None, "page_size", PAGE_BYTES)?;
     // Before the first read: with a permanent lock, SQLite keeps the index of the log in memory instead of a file.

@@ -12,6 +12,7 @@ use super::open;
 use super::open::JOURNAL_FILE;
 use crate::checkpoint::CHECKPOINT_FOLDER;
 use crate::contract::JournalError;
+use crate::private;
 
 pub const RESTORING_FOLDER: &str = "restoring";
 
@@ -60,12 +61,12 @@ impl Restoring {
     pub fn begin(data: &Path) -> Result<Self, JournalError> {
         // Before taking the lock, so that no lock file is put into an unrelated folder; and again while it is held.
         ensure_empty(data)?;
-        fs::create_dir_all(data).map_err(failed(data))?;
+        private::create_folder(data).map_err(failed(data))?;
         let lock = FolderLock::take(data)?;
         ensure_empty(data)?;
         let restoring = Self { data: data.to_owned(), finished: false, _lock: lock };
         restoring.remove().map_err(failed(&restoring.folder()))?;
-        fs::create_dir(restoring.folder()).map_err(failed(&restoring.folder()))?;
+        private::create_folder(&restoring.folder()).map_err(failed(&restoring.folder()))?;
         Ok(restoring)
     }
 

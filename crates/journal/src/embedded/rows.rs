@@ -140,6 +140,11 @@ pub fn position(db: &Connection, seq: u64) -> Result<Option<u64>, JournalError> 
     Ok(tail_at(db, seq)?.map(|tail| tail.position))
 }
 
+/// The hash of record `seq`. `None` if there is no such record.
+pub fn hash(db: &Connection, seq: u64) -> Result<Option<Hash>, JournalError> {
+    Ok(tail_at(db, seq)?.map(|tail| tail.hash))
+}
+
 /// The numbers of the first and the last record.
 pub fn bounds(db: &Connection) -> rusqlite::Result<Option<(u64, u64)>> {
     // Two queries: SQLite answers min and max from the ends of the tree only if there is one of them.

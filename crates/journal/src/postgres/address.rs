@@ -18,7 +18,7 @@ pub const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 const SCHEMA_USUAL: &str = "allod";
 /// PostgreSQL's names have at most 63 bytes, and the name of the channel has a prefix.
 const SCHEMA_BYTES_MAX: usize = 50;
-/// For each host.
+/// For each host, until it has answered that it can be written.
 const CONNECT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
@@ -70,6 +70,61 @@ impl PostgresAddress {
         config.keepalives_idle(Duration::from_secs(15));
         config.tcp_user_timeout(Duration::from_secs(20));
         Ok(PostgresAddress { config: Box::new(config), schema, tls })
+    }
+
+    /// The settings of a connection to one of the hosts. The driver cannot remove a host from its own.
+    pub(super) fn config_of(&self, place: usize) -> Config {
+        let whole = &self.config;
+        let mut one = Config::new();
+        match whole.get_hosts().get(place) {
+            Some(Host::Tcp(name)) => {
+                one.host(name);
+            }
+            Some(Host::Unix(path)) => {
+                one.host_path(path);
+            }
+            None => {}
+        }
+        if let Some(ip) = whole.get_hostaddrs().get(place) {
+            one.hostaddr(*ip);
+        }
+        if let Some(port) = whole.get_ports().get(place).or(whole.get_ports().first()) {
+            one.port(*port);
+        }
+        if let Some(user) = whole.get_user() {
+            one.user(user);
+        }
+        if let Some(name) = whole.get_dbname() {
+            one.dbname(name);
+        }
+        if let Some(options) = whole.get_options() {
+            one.options(options);
+        }
+        if let Some(name) = whole.get_application_name() {
+            one.application_name(name);
+        }
+        if let Some(password) = whole.get_password() {
+            one.password(password);
+        }
+        if let Some(wait_max) = whole.get_connect_timeout() {
+            one.connect_timeout(*wait_max);
+        }
+        if let Some(wait_max) = whole.get_tcp_user_timeout() {
+            one.tcp_user_timeout(*wait_max);
+        }
+        if let Some(interval) = whole.get_keepalives_interval() {
+            one.keepalives_interval(interval);
+        }
+        if let Some(retries) = whole.get_keepalives_retries() {
+            one.keepalives_retries(retries);
+        }
+        one.keepalives(whole.get_keepalives())
+            .keepalives_idle(whole.get_keepalives_idle())
+            .ssl_mode(whole.get_ssl_mode())
+            .ssl_negotiation(whole.get_ssl_negotiation())
+            .channel_binding(whole.get_channel_binding())
+            .target_session_attrs(whole.get_target_session_attrs());
+        one
     }
 
     /// The channel of notifications about new records.
@@ -164,6 +219,23 @@ mod tests {
         assert_eq!(address.config.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
         let plain = PostgresAddress::parse("postgresql://me@%2Ftmp%2Fpg").expect("it parses");
         assert_eq!(plain.to_string(), "postgres://me@%2Ftmp%2Fpg/me?schema=allod");
+    }
+
+    #[test]
+    fn the_settings_of_one_host_have_all_parameters() {
+        let url = "postgres://me:s3cret@one:5433,%2Ftmp%2Fpg:5434/db?hostaddr=10.0.0.1,10.0.0.2&options=-c%20x%3Dy\
+            &application_name=x&connect_timeout=7&tcp_user_timeout=8&keepalives=0&keepalives_idle=9\
+            &keepalives_interval=10&keepalives_retries=11&sslnegotiation=direct&channel_binding=require";
+        let address = PostgresAddress::parse(url).expect("it parses");
+        let (whole, second) = (format!("{:?}", address.config), address.config_of(1));
+        // What is left are the lists, of which it has one element.
+        let lists = |text: &str| {
+            let text = text.replace(r#"Tcp("one"), "#, "").replace("10.0.0.1, ", "");
+            text.replace("5433, ", "")
+        };
+        assert_eq!(format!("{second:?}"), lists(&whole));
+        assert_eq!(address.config_of(0).get_hosts(), [Host::Tcp("one".to_owned())]);
+        assert_eq!(second.get_password(), Some(b"s3cret".as_slice()));
     }
 
     #[test]

@@ -204,6 +204,15 @@ impl CheckpointStore for PostgresCheckpoints {
         Ok(Box::new(reader))
     }
 
+    fn remove(&self, seq: u64) -> Result<(), CheckpointStoreError> {
+        let delete = "DELETE FROM checkpoint WHERE seq = $1";
+        self.with(|session| {
+            let removed = session.query(delete, &[&seq.cast_signed()], PART_WAIT_MAX);
+            removed.map_err(|error| error.at(seq))
+        })?;
+        Ok(())
+    }
+
     fn keep_newest(&self, count: usize) -> Result<(), CheckpointStoreError> {
         let delete = "DELETE FROM checkpoint WHERE seq < (
             SELECT min(seq) FROM (SELECT seq FROM checkpoint ORDER BY seq DESC LIMIT $1) AS newest)";

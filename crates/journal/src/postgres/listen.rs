@@ -116,7 +116,7 @@ impl ListenShared {
 fn listen(server: &PostgresServer, shared: &ListenShared) {
     let mut session: Option<Session> = None;
     while shared.is_needed() {
-        if session.as_ref().is_none_or(Session::is_closed) {
+        if session.as_mut().is_none_or(|open| open.is_closed() || !server.is_current(open)) {
             session = server.session().ok();
         }
         let Some(session) = &mut session else {
@@ -126,6 +126,9 @@ fn listen(server: &PostgresServer, shared: &ListenShared) {
         if let Err(error) = listen_on(session, server, shared) {
             tracing::debug!(%error, "cannot listen for new records at present");
             session.give_up();
+            if session.has_timed_out() {
+                server.note_silence(session.host);
+            }
             shared.sleep(LOOK_EVERY);
         }
     }
@@ -143,6 +146,10 @@ fn listen_on(
     shared.state.lock().last = heard;
     shared.changed.notify_all();
     while shared.goes_on() {
+        if !server.is_current(session) {
+            session.give_up();
+            return Ok(());
+        }
         let record = session.wait_for_record(LOOK_EVERY);
         heard = if record > heard { record } else { rows::tail(session)?.seq };
         shared.notify(heard);

@@ -4,10 +4,11 @@ use parking_lot::Mutex;
 use tokio_postgres::Row;
 
 use super::address::PostgresAddress;
-use super::errors::{describe, is_permanent};
+use super::connect::{ConnectError, HostId, HostOrder};
+use super::errors::describe;
 use super::replication::ReplicationStatus;
 use super::schema;
-use super::session::{CALL_WAIT_MAX, CallError, ConnectError, Session};
+use super::session::{CALL_WAIT_MAX, CallError, Session};
 use crate::contract::JournalError;
 
 /// Ends statements whose client has given up. The wait for a standby is not part of a statement, and is never cancelled:
@@ -27,6 +28,14 @@ pub struct PostgresServer {
     /// Appends are refused unless they survive the loss of one machine.
     pub ha: bool,
     promise: Mutex<ReplicationStatus>,
+    hosts: Mutex<KnownHosts>,
+}
+
+#[derive(Debug, Default)]
+struct KnownHosts {
+    order: HostOrder,
+    /// How often a host did not answer in time.
+    silences: u64,
 }
 
 /// Why there is no session.
@@ -68,7 +77,7 @@ impl From<CallError> for SessionError {
 
 impl PostgresServer {
     pub fn new(address: PostgresAddress, ha: bool) -> PostgresServer {
-        PostgresServer { address, ha, promise: Mutex::default() }
+        PostgresServer { address, ha, promise: Mutex::default(), hosts: Mutex::default() }
     }
 
     pub fn promise(&self) -> ReplicationStatus {
@@ -81,9 +90,50 @@ impl PostgresServer {
     }
 
     /// Opens a session on the primary, with the required settings and tables. All records that it sees are replicated to
-    /// the synchronous standbys.
+    /// the synchronous standbys. Begins with the host that answered last.
     pub fn session(&self) -> Result<Session, SessionError> {
-        let mut session = Session::connect(&self.address).map_err(|failed| self.refused(failed))?;
+        let (order, silences) = {
+            let hosts = self.hosts.lock();
+            (hosts.order, hosts.silences)
+        };
+        let session = Session::connect(&self.address, order, silences);
+        let session = session.map_err(|failed| self.refused(failed))?;
+        let host = session.host;
+        let ready = self.prepare(session);
+        let mut hosts = self.hosts.lock();
+        hosts.order = match &ready {
+            Ok(_) => HostOrder { preferred: Some(host), avoided: None },
+            Err(_) => HostOrder { preferred: None, avoided: Some(host) },
+        };
+        ready
+    }
+
+    /// A session timed out: its host is tried last from now on, and the other sessions must prove that it answers.
+    pub fn note_silence(&self, host: HostId) {
+        let mut hosts = self.hosts.lock();
+        hosts.silences += 1;
+        hosts.order = HostOrder { preferred: None, avoided: Some(host) };
+    }
+
+    /// Whether an open session may still be used: the primary has not moved to another host, and its own host answers if
+    /// any has been silent since.
+    pub fn is_current(&self, session: &mut Session) -> bool {
+        let (preferred, silences) = {
+            let hosts = self.hosts.lock();
+            (hosts.order.preferred, hosts.silences)
+        };
+        if preferred.is_some_and(|preferred| preferred != session.host) {
+            return false;
+        }
+        if session.silences < silences && !session.answers() {
+            return false;
+        }
+        session.silences = silences;
+        true
+    }
+
+    /// Sets a new session up.
+    fn prepare(&self, mut session: Session) -> Result<Session, SessionError> {
         session.run(
             &format!(
                 "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')
@@ -144,16 +194,14 @@ impl PostgresServer {
     }
 
     fn refused(&self, failed: ConnectError) -> SessionError {
-        let error = match failed {
-            ConnectError::Unreachable(what) => return SessionError::Unreachable(what),
-            ConnectError::Refused(error) => error,
-        };
-        let what = format!("{}: {}", self.address, describe(&error));
-        match error.code() {
-            Some(code) if is_permanent(code) => {
+        match failed {
+            ConnectError::Unreachable(what) => {
+                SessionError::Unreachable(format!("{}: {what}", self.address))
+            }
+            ConnectError::Refused(error) => {
+                let what = format!("{}: {}", self.address, describe(&error));
                 SessionError::Permanent(JournalError::Unusable { what })
             }
-            _ => SessionError::Unreachable(what),
         }
     }
 }

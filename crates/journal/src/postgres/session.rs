@@ -19,12 +19,16 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement};
 
 use super::address::PostgresAddress;
-use super::errors::{connection_survives, describe, unavailable, while_appending, while_open};
+use super::connect::{ConnectError, HostConnection, HostId, HostOrder, connect};
+use super::errors::{connection_survives, unavailable, while_appending, while_open};
 use super::priority::PriorityLock;
 use crate::contract::JournalError;
 
 /// The time limit of every call except reading a page.
 pub const CALL_WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// The time limit of `Session::answers`.
+const PING_WAIT_MAX: Duration = Duration::from_secs(1);
 
 /// After this time without a call, the session checks whether the server has closed the connection.
 const IDLE: Duration = Duration::from_millis(5);
@@ -47,6 +51,11 @@ pub struct Session {
     prepared: HashMap<&'static str, Statement>,
     /// Set after an error that leaves the connection in an unknown state.
     closed: AtomicBool,
+    /// A call was not answered in time.
+    timed_out: AtomicBool,
+    pub host: HostId,
+    /// How often a host had not answered in time when this session last answered.
+    pub silences: u64,
     used: Instant,
     pub priority: PriorityLock,
     /// `None` only during drop.
@@ -59,34 +68,17 @@ impl std::fmt::Debug for Session {
     }
 }
 
-/// Why there is no connection.
-#[derive(Debug)]
-pub enum ConnectError {
-    /// The server does not answer.
-    Unreachable(String),
-    /// The server refuses the connection.
-    Refused(Error),
-}
-
 impl Session {
-    pub fn connect(address: &PostgresAddress) -> Result<Session, ConnectError> {
-        let unreachable = |what: String| ConnectError::Unreachable(format!("{address}: {what}"));
+    /// Connects to a host that can be written; those in `order` are tried first and last.
+    pub fn connect(
+        address: &PostgresAddress,
+        order: HostOrder,
+        silences: u64,
+    ) -> Result<Session, ConnectError> {
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| unreachable(error.to_string()))?;
-        let hosts = u32::try_from(address.config.get_hosts().len()).unwrap_or(1);
-        let wait_max = address.config.get_connect_timeout().unwrap_or(&CALL_WAIT_MAX);
-        let connecting = address.config.connect(address.tls.clone());
-        // The driver's limit covers only the socket; this one also covers a server that accepts and then says nothing.
-        let connected = runtime
-            .block_on(async { tokio::time::timeout(2 * *wait_max * hosts, connecting).await });
-        let (client, mut connection) = match connected {
-            Err(_) => return Err(unreachable("it accepts connections and does not answer".into())),
-            Ok(Err(error)) if error.as_db_error().is_some() => {
-                return Err(ConnectError::Refused(error));
-            }
-            Ok(Err(error)) => return Err(unreachable(describe(&error))),
-            Ok(Ok(connected)) => connected,
-        };
+        let runtime = runtime.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
+        let HostConnection { client, mut connection, host } =
+            runtime.block_on(connect(address, order))?;
         let messages = Arc::new(ServerMessages::default());
         let receiving = messages.clone();
         runtime.spawn(poll_fn(move |context| {
@@ -107,6 +99,9 @@ impl Session {
             messages,
             prepared: HashMap::new(),
             closed: AtomicBool::new(false),
+            timed_out: AtomicBool::new(false),
+            host,
+            silences,
             used: Instant::now(),
             priority: PriorityLock::default(),
             runtime: Some(runtime),
@@ -132,6 +127,16 @@ impl Session {
         self.used = Instant::now();
     }
 
+    /// Whether a call was not answered in time. The connection is closed then.
+    pub fn has_timed_out(&self) -> bool {
+        self.timed_out.load(Ordering::Relaxed)
+    }
+
+    /// Whether the server still answers, soon.
+    pub fn answers(&self) -> bool {
+        self.within(PING_WAIT_MAX, self.client.batch_execute("")).is_ok()
+    }
+
     pub fn give_up(&self) {
         self.closed.store(true, Ordering::Relaxed);
     }
@@ -149,7 +154,10 @@ impl Session {
                 return Err(CallError::Database(error));
             }
             Ok(Err(error)) => CallError::Database(error),
-            Err(_) => CallError::Timeout(wait_max),
+            Err(_) => {
+                self.timed_out.store(true, Ordering::Relaxed);
+                CallError::Timeout(wait_max)
+            }
         };
         self.give_up();
         Err(error)

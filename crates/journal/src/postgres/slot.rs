@@ -35,7 +35,7 @@ impl SlotState {
         if let Some(session) = &mut self.session {
             session.wake();
         }
-        if self.session.as_ref().is_some_and(Session::is_closed) {
+        if self.session.as_mut().is_some_and(|open| open.is_closed() || !server.is_current(open)) {
             self.session = None;
         }
         if self.session.is_none() {
@@ -90,6 +90,9 @@ impl SessionSlot {
         let mut held = self.held.lock();
         let session = held.session(server).map_err(without)?;
         let done = work(session);
+        if session.has_timed_out() {
+            server.note_silence(session.host);
+        }
         if session.is_closed() {
             // Dropped at once, so that the server learns of it.
             held.session = None;

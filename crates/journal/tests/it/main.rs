@@ -3,6 +3,8 @@
 mod checkpoint;
 mod embedded;
 mod embedded_damage;
+mod embedded_loss;
 mod memory;
 mod postgres;
+mod power_loss;
 mod restoring;

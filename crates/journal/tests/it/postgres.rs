@@ -1,5 +1,6 @@
 //! The journal in PostgreSQL, on a real server: the conformance suite, opening, and faults of this back end.
 
+mod frozen;
 mod lost;
 mod open;
 mod replicas;

@@ -112,6 +112,10 @@ fn a_full_disk_refuses_only_writes() {
         problem.contains("\"code\":\"unavailable\"") && problem.contains("no room left"),
         "{problem}"
     );
+    let not_ready = server.get("/readyz");
+    assert_eq!(not_ready.status, 503, "{}", not_ready.text());
+    assert!(not_ready.text().contains("no room left"), "{}", not_ready.text());
+    assert_eq!(server.get("/healthz").status, 200);
     // Reads and dry runs continue.
     assert_eq!(server.get("/v1/pools/ids/claims/before").status, 200);
     assert_eq!(server.get("/v1/pools/ids/claims/refused").status, 404);
@@ -125,6 +129,7 @@ fn a_full_disk_refuses_only_writes() {
         assert!(began.elapsed() < Duration::from_secs(10), "writes do not resume");
         std::thread::sleep(Duration::from_millis(20));
     }
+    assert_eq!(server.get("/readyz").status, 200, "it is ready again");
     assert_eq!(server.get("/v1/pools/ids/claims/refused").status, 404);
     let (code, said) = server.stop();
     assert_eq!(code, Some(0), "{said}");
