@@ -43,6 +43,14 @@ const CURL: Tool = Tool {
     folders: &[],
 };
 
+const CHROMIUM: Tool = Tool {
+    what: "Chromium",
+    why: "the tests open hostile web pages in a real browser",
+    package: "chromium",
+    programs: &["chromium"],
+    folders: &[],
+};
+
 const NGINX: Tool = Tool {
     what: "nginx",
     why: "the benchmark runs the real Placement behind it, as in production",
@@ -60,7 +68,7 @@ const YANGLINT: Tool = Tool {
 };
 
 pub const FOR_YANG: [Tool; 1] = [YANGLINT];
-pub const FOR_TESTS: [Tool; 3] = [C_COMPILER, POSTGRESQL, CURL];
+pub const FOR_TESTS: [Tool; 4] = [C_COMPILER, POSTGRESQL, CURL, CHROMIUM];
 pub const FOR_BENCH: [Tool; 2] = [C_COMPILER, POSTGRESQL];
 pub const FOR_PLACEMENT_BENCH: [Tool; 1] = [NGINX];
 

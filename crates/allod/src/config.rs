@@ -52,6 +52,8 @@ pub struct ServerSettings {
     pub log: String,
     pub log_format: LogFormat,
     pub auth: Auth,
+    /// Names of the server besides the loopback names, for a server without authentication.
+    pub allowed_hosts: Vec<String>,
     pub tokens: Option<PathBuf>,
     pub tls_cert: Option<PathBuf>,
     pub tls_key: Option<PathBuf>,
@@ -78,6 +80,7 @@ impl Default for ServerSettings {
             log: "info".into(),
             log_format: LogFormat::default(),
             auth: Auth::default(),
+            allowed_hosts: Vec::new(),
             tokens: None,
             tls_cert: None,
             tls_key: None,

@@ -103,9 +103,12 @@ impl CommandError {
     pub fn report(self) -> ExitCode {
         let Some((code, error)) = self.parts() else { return ExitCode::SUCCESS };
         let coloured = style::use_colour(io::stderr().is_terminal());
-        let mut text = format!("{} {error:#}\n", style::error("error:", coloured));
+        // Some texts have several lines; everything else in them must not control the terminal.
+        let shown: Vec<String> = format!("{error:#}").lines().map(style::escape_controls).collect();
+        let mut text = format!("{} {}\n", style::error("error:", coloured), shown.join("\n"));
         if let Some(advised) = error.downcast_ref::<AdvisedError>() {
             for advice in &advised.advice {
+                let advice = style::escape_controls(advice);
                 text.push_str(&format!("{} {advice}\n", style::bold("help:", coloured)));
             }
         }

@@ -8,6 +8,7 @@ mod error;
 mod index_folder;
 mod journal_location;
 mod limits;
+mod memory;
 mod open_files;
 mod output;
 mod security;

@@ -29,9 +29,9 @@ pub fn print(text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(CommandError::output)
 }
 
-/// Writes a message to stderr. A closed stderr is not an error.
+/// Writes a message of one line to stderr. Control characters are escaped. A closed stderr is not an error.
 pub fn message(text: &str) {
-    drop(writeln!(io::stderr(), "{text}"));
+    drop(writeln!(io::stderr(), "{}", style::escape_controls(text)));
 }
 
 /// Runs `work` until it ends or the reader of stdout closes its end. Commands that follow changes may have nothing to

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_edge::{App, Auth, Guard, Listener, Reload, Reloader, Tls, Tokens};
+use allod_edge::{AllowedHosts, App, Auth, Guard, Listener, Reload, Reloader, Tls, Tokens};
 use anyhow::{Result, anyhow, bail};
 
 use crate::config::ServerSettings;
@@ -12,6 +12,7 @@ pub const SCOPE_WORD: &str = "pools";
 
 pub struct Security {
     auth: Auth,
+    allowed_hosts: AllowedHosts,
     tokens: Option<Arc<Tokens>>,
     tls: Option<Arc<Tls>>,
 }
@@ -38,7 +39,13 @@ impl Security {
             (Some(_), None) => bail!("--tls-cert needs --tls-key"),
             (None, Some(_)) => bail!("--tls-key needs --tls-cert"),
         };
-        Ok(Security { auth: settings.auth, tokens, tls })
+        if settings.auth == Auth::Tokens && !settings.allowed_hosts.is_empty() {
+            bail!(
+                "--allowed-hosts is for --auth none and noauth2; with tokens, all names are allowed"
+            );
+        }
+        let allowed_hosts = AllowedHosts::new(settings.allowed_hosts.iter().cloned());
+        Ok(Security { auth: settings.auth, allowed_hosts, tokens, tls })
     }
 
     pub fn of_listener(&self, listener: Listener) -> Listener {
@@ -56,10 +63,11 @@ impl Security {
     }
 
     pub fn of_app(&self, app: App) -> App {
+        let hosts = self.allowed_hosts.clone();
         match (&self.tokens, self.auth) {
             (Some(tokens), _) => app.with_guard(Guard::Tokens(tokens.clone())),
-            (None, Auth::NoAuth2) => app.with_guard(Guard::NoAuth2),
-            (None, Auth::None | Auth::Tokens) => app,
+            (None, Auth::NoAuth2) => app.with_guard(Guard::NoAuth2).only_for_hosts(hosts),
+            (None, Auth::None | Auth::Tokens) => app.only_for_hosts(hosts),
         }
     }
 

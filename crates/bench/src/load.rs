@@ -196,7 +196,7 @@ impl<S> LoadConnection<S> {
 
 /// Writes one request with a minimal head.
 pub fn write_request(out: &mut Vec<u8>, method: &str, path: &str, body: Option<&[u8]>) {
-    let head = format_args!("{method} {path} HTTP/1.1\r\nhost: allod\r\n");
+    let head = format_args!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n");
     // Writing into a vector cannot fail.
     let _ = out.write_fmt(head);
     if let Some(body) = body {

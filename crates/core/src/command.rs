@@ -39,6 +39,21 @@ pub enum Command {
     Tick,
 }
 
+impl Command {
+    /// Whether the command changes the definition of pools, or is an operation on the whole server. In all faces only an
+    /// admin may send it, whatever the request looks like; other commands allocate and release.
+    pub fn is_administrative(&self) -> bool {
+        match self {
+            Command::PutPool(_) | Command::DeletePool(_) => true,
+            Command::Blocks(command) => command.changes_pools(),
+            Command::Requests(command) => command.changes_pools(),
+            Command::Outbox(_) | Command::Alarm(_) => true,
+            // Placement has policy rules for each of its routes.
+            Command::Transact(_) | Command::Capacity(_) | Command::Tick => false,
+        }
+    }
+}
+
 /// The version that the caller expects of a thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {

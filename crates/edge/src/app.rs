@@ -2,33 +2,32 @@
 
 use std::any::Any;
 use std::future::poll_fn;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
-use http::header::{ACCESS_CONTROL_REQUEST_METHOD, EXPECT, ORIGIN};
+use bytes::Bytes;
+use http::header::{ACCESS_CONTROL_REQUEST_METHOD, CONTENT_TYPE, EXPECT, ORIGIN};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
-use http_body_util::BodyExt;
 use hyper::body::Body;
 
+use crate::budget::{ByteBudget, ClientKey, SMALL_BYTES_MAX};
 use crate::call::Params;
 use crate::error_format::ErrorFormats;
 use crate::meter::{RouteMeter, ServerMeter};
+use crate::receive;
 use crate::request_id::{self, RequestIds};
 use crate::route::{BodyLimit, RouteMatch, Routes};
 use crate::{
-    Call, Cors, ErrorCause, ErrorContext, ErrorFormat, Guard, HttpLimits, Identity, Problem, Reply,
-    Role, Route,
+    Access, AllowedHosts, Call, Cors, ErrorCause, ErrorContext, ErrorFormat, Guard, HttpLimits,
+    Identity, Problem, Reply, Role, Route,
 };
 
-/// How much of a body that is too long is read and discarded, so that the client reads the reply instead of failing to send.
-const DRAIN_BYTES_MAX: u64 = 8 * 1024 * 1024;
-
-/// The same for a request that fails authentication.
-const DRAIN_DENIED_BYTES_MAX: u64 = 64 * 1024;
+/// How long a client may take to send the rest of a body that the budget refuses. It gets the reply after that.
+const DRAIN_WAIT: Duration = Duration::from_secs(1);
 
 /// The routes of all faces, with the limits, authentication, error formats and CORS rules that apply to them.
 pub struct App {
@@ -36,6 +35,9 @@ pub struct App {
     guard: Guard,
     error_formats: ErrorFormats,
     cors: Cors,
+    /// Set if browsers must be kept out because clients are not authenticated.
+    allowed_hosts: Option<AllowedHosts>,
+    budget: ByteBudget,
     pub(crate) limits: HttpLimits,
     ids: RequestIds,
     pub(crate) meter: ServerMeter,
@@ -65,7 +67,9 @@ impl App {
         let routes = Routes::new(routes).map_err(|error| Unroutable { what: error.to_string() })?;
         let (ids, meter) = (RequestIds::new(), ServerMeter::new());
         let (guard, error_formats, cors) = (Guard::Disabled, ErrorFormats::new(), Cors::default());
-        Ok(App { routes, guard, error_formats, cors, limits, ids, meter })
+        let budget = ByteBudget::new(&limits, meter.in_flight_bytes.clone());
+        let allowed_hosts = None;
+        Ok(App { routes, guard, error_formats, cors, allowed_hosts, budget, limits, ids, meter })
     }
 
     /// Authenticates requests to all routes but the open ones with this guard.
@@ -84,9 +88,23 @@ impl App {
         App { cors, ..self }
     }
 
+    /// Refuses requests to other host names than these and the loopback names, and requests of other web sites. For
+    /// servers that do not authenticate clients.
+    pub fn only_for_hosts(self, hosts: AllowedHosts) -> App {
+        App { allowed_hosts: Some(hosts), ..self }
+    }
+
+    /// Answers one request of an unknown peer.
+    pub async fn answer<B>(&self, request: Request<B>) -> Reply
+    where
+        B: Body<Data = Bytes> + Unpin,
+    {
+        self.answer_peer(request, None).await
+    }
+
     /// Answers one request. Its time limit is checked whenever the future is polled. A connection polls at least once a
     /// second; other callers must do so themselves.
-    pub async fn answer<B>(&self, request: Request<B>) -> Reply
+    pub(crate) async fn answer_peer<B>(&self, request: Request<B>, peer: Option<IpAddr>) -> Reply
     where
         B: Body<Data = Bytes> + Unpin,
     {
@@ -96,7 +114,7 @@ impl App {
         let access = AccessLog::of(&request);
         let head_only = request.method() == Method::HEAD;
         let origin = request.headers().get(ORIGIN).filter(|_| self.cors.is_on()).cloned();
-        let (meter, identity, mut reply) = self.route(request, began, &id).await;
+        let (meter, identity, mut reply) = self.route(request, peer, began, &id).await;
         self.cors.apply(origin.as_ref(), reply.headers_mut());
         if head_only {
             reply.body_mut().head_only();
@@ -112,6 +130,7 @@ impl App {
     async fn route<B>(
         &self,
         request: Request<B>,
+        peer: Option<IpAddr>,
         began: Instant,
         id: &HeaderValue,
     ) -> (&RouteMeter, Identity, Reply)
@@ -119,6 +138,14 @@ impl App {
         B: Body<Data = Bytes> + Unpin,
     {
         let unrouted = |identity, reply| (&self.meter.unrouted, identity, reply);
+        if let Some(Err(problem)) =
+            self.allowed_hosts.as_ref().map(|hosts| hosts.check(&request, &self.cors))
+        {
+            self.meter.auth.record_foreign();
+            let format = self.error_formats.of(request.uri().path());
+            let reply = format.answer(&context_of(&request, id), &ErrorCause::Other(&problem));
+            return unrouted(Identity::Anonymous, reply);
+        }
         if self.cors.is_on() && self.is_preflight(&request) {
             return unrouted(Identity::Anonymous, self.cors.preflight(request.headers()));
         }
@@ -134,7 +161,8 @@ impl App {
             RouteMatch::Found(route, meter, params) => {
                 let errors =
                     ErrorReplier { format, uri: &uri, method: request.method().clone(), id };
-                let (identity, reply) = self.call(route, params, request, began, &errors).await;
+                let (identity, reply) =
+                    self.call(route, params, request, peer, began, &errors).await;
                 (meter, identity, reply)
             }
             RouteMatch::MethodNotAllowed(allow) => {
@@ -179,6 +207,7 @@ impl App {
         route: &Route,
         params: Params,
         request: Request<B>,
+        peer: Option<IpAddr>,
         began: Instant,
         errors: &ErrorReplier<'_>,
     ) -> (Identity, Reply)
@@ -186,7 +215,7 @@ impl App {
         B: Body<Data = Bytes> + Unpin,
     {
         let deadline = began + Duration::from_millis(self.limits.request_ms_max);
-        let (mut head, body) = request.into_parts();
+        let (mut head, mut body) = request.into_parts();
         let may_drain = !head.headers.contains_key(EXPECT);
         let admitted = self.guard.admit(route.access, &mut head.headers);
         self.meter.auth.record(&admitted);
@@ -194,25 +223,53 @@ impl App {
             Ok(identity) => identity,
             Err(denied) => {
                 if may_drain {
-                    let _ = within(deadline, drain(body)).await;
+                    let _ = within(deadline, receive::drain_denied(&mut body)).await;
                 }
                 let reply = errors.reply(&head.headers, &ErrorCause::Denied(&denied));
                 return (denied.identity(), reply);
             }
         };
-        let body = match within(deadline, read(body, self.body_limit(route), may_drain)).await {
-            Ok(Ok(body)) => body,
-            Ok(Err(problem)) => {
-                return (identity, errors.reply(&head.headers, &ErrorCause::Other(&problem)));
+        let mut call = Call::new(head, Bytes::new(), params, identity.clone(), errors.id.clone());
+        if let Some(check) = &route.head_check
+            && !receive::is_small(&body)
+            && let Err(reply) = check(&call)
+        {
+            if may_drain {
+                let _ = within(deadline, receive::drain_denied(&mut body)).await;
+            }
+            return (identity, reply);
+        }
+        let body_limit = self.body_limit(route);
+        let mut share = self.budget.share(ClientKey::of(&identity, peer));
+        match within(deadline, receive::read(&mut body, body_limit, &mut share)).await {
+            Ok(Ok(body)) => call.body = body,
+            Ok(Err(refused)) => {
+                drop(share);
+                let mut until = deadline;
+                if matches!(refused, receive::BodyRefused::Budget(_)) {
+                    self.meter.bytes_refused.increment(1);
+                    until = deadline.min(Instant::now() + DRAIN_WAIT);
+                }
+                if may_drain {
+                    let _ = within(until, receive::drain(&mut body, body_limit)).await;
+                }
+                let problem = refused.problem(body_limit);
+                return (identity, errors.reply(&call.head.headers, &ErrorCause::Other(&problem)));
             }
             Err(_) => {
                 let problem = body_too_slow(self.limits.request_ms_max);
-                return (identity, errors.reply(&head.headers, &ErrorCause::Other(&problem)));
+                return (identity, errors.reply(&call.head.headers, &ErrorCause::Other(&problem)));
             }
-        };
-        let call = Call::new(head, body, params, identity.clone(), errors.id.clone());
+        }
+        drop(body);
+        if !call.body.is_empty()
+            && call.head.headers.get(CONTENT_TYPE).is_none_or(HeaderValue::is_empty)
+        {
+            let problem = untyped_body();
+            return (identity, errors.reply(&call.head.headers, &ErrorCause::Other(&problem)));
+        }
         let failed = |problem| errors.reply(&HeaderMap::new(), &ErrorCause::Other(&problem));
-        let reply = match within(deadline, async { route.answer(call).await }).await {
+        let mut reply = match within(deadline, async { route.answer(call).await }).await {
             Ok(reply) => reply,
             Err(CallAborted::TimedOut) => failed(too_slow(self.limits.request_ms_max)),
             Err(CallAborted::Panicked(what)) => {
@@ -221,6 +278,24 @@ impl App {
                 failed(handler_panicked())
             }
         };
+        // The body is gone.
+        drop(share);
+        let reply_bytes = reply.body().whole_len();
+        if reply_bytes > SMALL_BYTES_MAX && errors.method != Method::HEAD {
+            let mut share = self.budget.share(ClientKey::of(&identity, peer));
+            // A reply to a write says what has happened, so it is not refused.
+            let is_read = errors.method == Method::GET || route.access <= Access::Read;
+            match share.grow_to(reply_bytes) {
+                Err(exceeded) if is_read => {
+                    self.meter.bytes_refused.increment(1);
+                    reply = failed(exceeded.problem());
+                }
+                _ => {
+                    share.force_to(reply_bytes);
+                    reply.body_mut().count(share);
+                }
+            }
+        }
         (identity, reply)
     }
 
@@ -229,65 +304,6 @@ impl App {
         route
             .body_limit
             .unwrap_or(BodyLimit { limit: "body_bytes_max", max: self.limits.body_bytes_max })
-    }
-}
-
-/// Reads the whole body. A body that arrives in one piece, as most do, is not copied.
-async fn read<B>(mut body: B, body_limit: BodyLimit, may_drain: bool) -> Result<Bytes, Problem>
-where
-    B: Body<Data = Bytes> + Unpin,
-{
-    let max = body_limit.max;
-    if body.is_end_stream() {
-        return Ok(Bytes::new());
-    }
-    let mut first: Option<Bytes> = None;
-    let mut all = BytesMut::new();
-    let mut seen = 0_u64;
-    let announced = body.size_hint().lower();
-    let mut fits = announced <= max;
-    // Draining only helps if it reaches the end of the body.
-    let may_drain = may_drain && announced <= DRAIN_BYTES_MAX;
-    while fits || (may_drain && seen <= DRAIN_BYTES_MAX) {
-        let Some(frame) = body.frame().await else { break };
-        let Ok(frame) = frame else {
-            return Err(Problem::malformed("the body ended early or was not framed correctly"));
-        };
-        let Ok(data) = frame.into_data() else { continue };
-        seen += data.len() as u64;
-        fits &= seen <= max;
-        match &mut first {
-            _ if !fits => {}
-            None => first = Some(data),
-            Some(start) => {
-                if all.is_empty() {
-                    all.extend_from_slice(start);
-                }
-                all.extend_from_slice(&data);
-            }
-        }
-    }
-    if !fits {
-        return Err(body_too_long(body_limit));
-    }
-    Ok(if all.is_empty() { first.unwrap_or_default() } else { all.freeze() })
-}
-
-/// Reads and discards a short body: a client whose body is not read may never read the reply.
-async fn drain<B>(mut body: B)
-where
-    B: Body<Data = Bytes> + Unpin,
-{
-    let mut left = DRAIN_DENIED_BYTES_MAX;
-    if body.size_hint().lower() > left {
-        return;
-    }
-    while let Some(Ok(frame)) = body.frame().await {
-        let len = frame.data_ref().map_or(0, Bytes::len) as u64;
-        match left.checked_sub(len) {
-            Some(rest) => left = rest,
-            None => return,
-        }
     }
 }
 
@@ -373,12 +389,12 @@ fn uri_too_long(actual: u64, max: u64) -> Problem {
     )
 }
 
-fn body_too_long(BodyLimit { limit, max }: BodyLimit) -> Problem {
+fn untyped_body() -> Problem {
     Problem::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "body_too_long",
-        "the body is too long",
-        format!("the body has more than {max} bytes; {limit} is {max}"),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        Problem::UNTYPED_BODY,
+        "the body has no type",
+        "the request has a body, but no Content-Type header; name the type of the body, such as application/json",
     )
 }
 

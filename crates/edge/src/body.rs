@@ -13,10 +13,26 @@ use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
 use crate::Identity;
+use crate::budget::ByteShare;
 use crate::connection::OpenStream;
 
 /// The body of a reply.
 pub struct Body(BodyKind);
+
+/// The size of the pieces in which a long body is handed to the connection. A connection with TLS copies them.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// A long body that counts as bytes in flight until the last piece of it is sent.
+struct CountedBytes {
+    bytes: Bytes,
+    _share: ByteShare,
+}
+
+impl AsRef<[u8]> for CountedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
 
 enum BodyKind {
     Whole(Bytes),
@@ -128,6 +144,22 @@ impl Body {
         matches!(self.0, BodyKind::Stream(_))
     }
 
+    /// The length of a complete body; 0 for a stream.
+    pub(crate) fn whole_len(&self) -> u64 {
+        match &self.0 {
+            BodyKind::Whole(bytes) => bytes.len() as u64,
+            BodyKind::Stream(_) | BodyKind::Unsent => 0,
+        }
+    }
+
+    /// Keeps the share until the whole body is sent or dropped.
+    pub(crate) fn count(&mut self, share: ByteShare) {
+        if let BodyKind::Whole(bytes) = &mut self.0 {
+            let counted = CountedBytes { bytes: std::mem::take(bytes), _share: share };
+            *bytes = Bytes::from_owner(counted);
+        }
+    }
+
     /// Drops the stream, which is never polled.
     pub(crate) fn head_only(&mut self) {
         if self.is_stream() {
@@ -208,7 +240,10 @@ impl hyper::body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, StreamError>>> {
         match &mut self.0 {
             BodyKind::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            BodyKind::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            BodyKind::Whole(bytes) => {
+                let piece = bytes.split_to(bytes.len().min(PIECE_BYTES));
+                Poll::Ready(Some(Ok(Frame::data(piece))))
+            }
             BodyKind::Stream(stream) => {
                 stream.poll(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
             }

@@ -8,13 +8,16 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::StatusCode;
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -30,18 +33,22 @@ const FINAL_REPLY_WAIT: Duration = Duration::from_millis(500);
 /// How long a stopping server waits for a stream to send its last piece.
 const STREAM_END_WAIT: Duration = Duration::from_millis(200);
 
+/// hyper needs room for a line and for the header of a chunk.
+const BUFFER_BYTES_MIN: usize = 64 * 1024;
+
 /// Serves a connection until it ends, or until `stop` changes and the request in flight is answered.
-pub(crate) async fn serve<S>(app: Arc<App>, socket: S, mut stop: watch::Receiver<()>)
+pub(crate) async fn serve<S>(app: Arc<App>, socket: S, peer: IpAddr, mut stop: watch::Receiver<()>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let activity = Arc::new(Activity::default());
     let io = TokioIo::new(MonitoredSocket { socket, activity: activity.clone() });
-    let service = service_fn(|request| {
+    let service = service_fn(|request: Request<Incoming>| {
         let busy = Busy::new(activity.clone());
         let app = app.clone();
+        let request = request.map(|body| ReceivedBody::new(body, activity.clone()));
         async move {
-            let mut reply = app.answer(request).await;
+            let mut reply = app.answer_peer(request, Some(peer)).await;
             reply.body_mut().attach(|| OpenStream::new(busy, app.meter.streams.clone()));
             Ok::<_, Infallible>(reply)
         }
@@ -51,10 +58,14 @@ where
     let mut connection = http1::Builder::new()
         .header_read_timeout(None)
         .max_header_size(usize::try_from(limits.header_bytes_max).unwrap_or(usize::MAX))
+        .max_buf_size(buffer_bytes_max(&limits))
         .serve_connection(io, service);
     let mut clock = ConnectionClock::new(&limits);
     let mut tick = std::pin::pin!(sleep(clock.period));
     let mut stopping = false;
+    // Runs from the stop until unfinished requests are cut off.
+    let mut grace = std::pin::pin!(sleep(Duration::MAX));
+    let mut in_grace = false;
     loop {
         tokio::select! {
             biased;
@@ -80,8 +91,20 @@ where
                 }
                 tick.as_mut().reset(Instant::now() + clock.until_next(&activity));
             }
+            () = &mut grace, if in_grace => {
+                in_grace = false;
+                if activity.is_receiving() {
+                    tracing::info!(
+                        stop_receive_ms_max = limits.stop_receive_ms_max,
+                        "connection closed: the server stops, and the request is not complete"
+                    );
+                    return;
+                }
+            }
             _ = stop.changed(), if !stopping => {
-                stopping = true;
+                (stopping, in_grace) = (true, true);
+                let wait = Duration::from_millis(limits.stop_receive_ms_max);
+                grace.as_mut().reset(Instant::now() + wait);
                 activity.stopping.store(true, Ordering::Relaxed);
                 Pin::new(&mut connection).graceful_shutdown();
                 if activity.is_streaming() {
@@ -123,6 +146,11 @@ fn head_too_slow(max_ms: u64) -> Problem {
     )
 }
 
+/// The most that hyper buffers of a connection, in each direction.
+pub fn buffer_bytes_max(limits: &HttpLimits) -> usize {
+    usize::try_from(limits.header_bytes_max).unwrap_or(usize::MAX).max(BUFFER_BYTES_MIN)
+}
+
 /// What a connection is doing: written by its socket and its service, read by its clock.
 #[derive(Default)]
 struct Activity {
@@ -130,6 +158,8 @@ struct Activity {
     busy: AtomicBool,
     /// Bytes have arrived since the last reply.
     reading: AtomicBool,
+    /// The body of the request in flight is not complete.
+    receiving: AtomicBool,
     /// Number of replies.
     answered: AtomicU64,
     /// A reply is being sent as a stream.
@@ -145,6 +175,12 @@ struct Activity {
 impl Activity {
     fn is_streaming(&self) -> bool {
         self.streaming.load(Ordering::Relaxed)
+    }
+
+    /// Whether a request has arrived in part.
+    fn is_receiving(&self) -> bool {
+        let head = self.reading.load(Ordering::Relaxed) && !self.busy.load(Ordering::Relaxed);
+        head || self.receiving.load(Ordering::Relaxed)
     }
 
     fn wrote(&self, polled: &Poll<io::Result<usize>>) {
@@ -172,6 +208,45 @@ impl Drop for Busy {
         self.0.reading.store(false, Ordering::Relaxed);
         self.0.busy.store(false, Ordering::Relaxed);
         self.0.answered.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The body of a request. Marks the connection as receiving until the body is complete or dropped.
+struct ReceivedBody {
+    body: Incoming,
+    activity: Arc<Activity>,
+}
+
+impl ReceivedBody {
+    fn new(body: Incoming, activity: Arc<Activity>) -> ReceivedBody {
+        activity.receiving.store(!body.is_end_stream(), Ordering::Relaxed);
+        ReceivedBody { body, activity }
+    }
+}
+
+impl Drop for ReceivedBody {
+    fn drop(&mut self) {
+        self.activity.receiving.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Body for ReceivedBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 

@@ -101,6 +101,11 @@ impl Cors {
         self.permitted(asked.get(ORIGIN)?)
     }
 
+    /// Whether pages of this origin may use the server.
+    pub(crate) fn allows(&self, origin: &HeaderValue) -> bool {
+        self.permitted(origin).is_some()
+    }
+
     /// The value of Access-Control-Allow-Origin, if this origin is allowed.
     fn permitted(&self, origin: &HeaderValue) -> Option<HeaderValue> {
         if self.allowed_origin.iter().any(|allowed| origin == allowed.as_str()) {

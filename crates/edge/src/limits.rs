@@ -11,6 +11,12 @@ pub struct HttpLimits {
     pub uri_bytes_max: u64,
     /// Open connections (503 with Retry-After, then closed).
     pub connections_max: u64,
+    /// Connections that wait to be accepted; the kernel has a limit of its own (later ones wait longer).
+    pub accept_queue_max: u64,
+    /// Bytes of large bodies and replies in memory, of all clients (503 with Retry-After).
+    pub in_flight_bytes_max: u64,
+    /// The same for one client (429 with Retry-After).
+    pub in_flight_bytes_per_client_max: u64,
     /// From the end of the headers to the head of the reply (408 while the body is being received, 504 after).
     pub request_ms_max: u64,
     /// From an accepted connection to the end of its TLS handshake (closed).
@@ -23,6 +29,8 @@ pub struct HttpLimits {
     pub stall_ms_max: u64,
     /// How long a stopping server waits for the requests in flight.
     pub stop_ms_max: u64,
+    /// How long a stopping server waits for requests that are not complete (closed).
+    pub stop_receive_ms_max: u64,
 }
 
 impl Default for HttpLimits {
@@ -32,12 +40,16 @@ impl Default for HttpLimits {
             header_bytes_max: 64 * 1024,
             uri_bytes_max: 8 * 1024,
             connections_max: 16_000,
+            accept_queue_max: 4096,
+            in_flight_bytes_max: 512 * 1024 * 1024,
+            in_flight_bytes_per_client_max: 256 * 1024 * 1024,
             request_ms_max: 30_000,
             handshake_ms_max: 10_000,
             header_read_ms_max: 10_000,
             idle_ms_max: 300_000,
             stall_ms_max: 30_000,
             stop_ms_max: 30_000,
+            stop_receive_ms_max: 1000,
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The listening socket: bind address check, connection limit, graceful stop.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::{App, Auth, Exporter, Problem, Tls, connection, tls};
@@ -33,7 +33,12 @@ pub struct Listener {
 const REFUSALS_MAX: usize = 64;
 
 impl Listener {
-    pub async fn bind(address: SocketAddr, auth: Auth) -> Result<Listener, ListenError> {
+    /// `accept_queue`: how many connections may wait to be accepted; the kernel may have a smaller limit.
+    pub async fn bind(
+        address: SocketAddr,
+        auth: Auth,
+        accept_queue: u64,
+    ) -> Result<Listener, ListenError> {
         match auth {
             Auth::None | Auth::NoAuth2 if !address.ip().to_canonical().is_loopback() => {
                 return Err(ListenError::Exposed { address, auth });
@@ -41,7 +46,7 @@ impl Listener {
             Auth::None | Auth::NoAuth2 | Auth::Tokens => {}
         }
         let failed = |error| ListenError::Bind { address, error };
-        let tcp = TcpListener::bind(address).await.map_err(failed)?;
+        let tcp = listen(address, accept_queue).map_err(failed)?;
         let address = tcp.local_addr().map_err(failed)?;
         Ok(Listener { tcp, address, tls: None })
     }
@@ -83,8 +88,9 @@ impl Listener {
                     () = &mut stop => break,
                 };
                 match accepted {
-                    Ok((tcp, _)) => {
-                        admit(&app, tcp, self.tls.as_ref(), &slots, &refusals, &stopped)
+                    Ok((tcp, peer)) => {
+                        let tls = self.tls.as_ref();
+                        admit(&app, tcp, peer.ip(), tls, &slots, &refusals, &stopped)
                     }
                     Err(error) => {
                         // Most likely the process is out of file descriptors; some close soon.
@@ -104,10 +110,20 @@ impl Listener {
     }
 }
 
+fn listen(address: SocketAddr, accept_queue: u64) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A restarted server can bind while connections of the previous one are still closing.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    // The system call takes a signed number.
+    socket.listen(accept_queue.min(i32::MAX as u64) as u32)
+}
+
 /// Starts a task for the connection unless `connections_max` is reached.
 fn admit(
     app: &Arc<App>,
     tcp: TcpStream,
+    peer: IpAddr,
     tls: Option<&Arc<Tls>>,
     slots: &Arc<Semaphore>,
     refusals: &Arc<Semaphore>,
@@ -137,11 +153,11 @@ fn admit(
     match tls.cloned() {
         None => drop(tokio::spawn(async move {
             let _open = OpenConnection::new(app.clone(), slot);
-            connection::serve(app, tcp, stopped).await;
+            connection::serve(app, tcp, peer, stopped).await;
         })),
         Some(tls) => drop(tokio::spawn(async move {
             let _open = OpenConnection::new(app.clone(), slot);
-            tls::serve(app, tls, tcp, stopped).await;
+            tls::serve(app, tls, tcp, peer, stopped).await;
         })),
     }
 }

@@ -167,7 +167,15 @@ fn describe() {
         "allod_http_connections_refused_total",
         "Connections refused because connections_max was reached"
     );
+    describe_gauge!(
+        "allod_http_in_flight_bytes",
+        "Bytes of large request bodies and replies in memory; see in_flight_bytes_max"
+    );
     describe_gauge!("allod_http_streams", "Open streaming replies");
+    describe_counter!(
+        "allod_http_bytes_refused_total",
+        "Requests refused because in_flight_bytes_max or in_flight_bytes_per_client_max was reached"
+    );
     describe_counter!(
         "allod_http_stalls_total",
         "Connections closed because the client did not read for stall_ms_max"
@@ -185,6 +193,8 @@ pub(crate) struct ServerMeter {
     pub(crate) connections: Gauge,
     pub(crate) connections_refused: Counter,
     pub(crate) in_flight: Gauge,
+    pub(crate) in_flight_bytes: Gauge,
+    pub(crate) bytes_refused: Counter,
     pub(crate) streams: Gauge,
     pub(crate) stalls: Counter,
     pub(crate) handshakes_failed: Counter,
@@ -199,6 +209,8 @@ impl ServerMeter {
             connections: gauge!("allod_http_connections"),
             connections_refused: counter!("allod_http_connections_refused_total"),
             in_flight: gauge!("allod_http_requests_in_flight"),
+            in_flight_bytes: gauge!("allod_http_in_flight_bytes"),
+            bytes_refused: counter!("allod_http_bytes_refused_total"),
             streams: gauge!("allod_http_streams"),
             stalls: counter!("allod_http_stalls_total"),
             handshakes_failed: counter!("allod_tls_handshakes_failed_total"),

@@ -49,6 +49,9 @@ impl Serialize for ProblemType<'_> {
 struct NoMembers {}
 
 impl Problem {
+    /// The code for a body without a content type.
+    pub const UNTYPED_BODY: &'static str = "media_type_missing";
+
     pub fn new(
         status: StatusCode,
         code: &'static str,

@@ -41,8 +41,12 @@ pub struct Route {
     pub access: Access,
     /// Replaces the server's limit.
     pub(crate) body_limit: Option<BodyLimit>,
+    /// Checks the head of a request before a large body is read.
+    pub(crate) head_check: Option<HeadCheck>,
     handler: Box<dyn Fn(Call) -> ReplyFuture + Send + Sync>,
 }
+
+type HeadCheck = Box<dyn Fn(&Call) -> Result<(), Reply> + Send + Sync>;
 
 impl fmt::Debug for Route {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,12 +68,22 @@ impl Route {
     where
         F: Fn(Call) -> ReplyFuture + Send + Sync + 'static,
     {
-        Route { method, path, access, body_limit: None, handler: Box::new(handler) }
+        let (body_limit, head_check) = (None, None);
+        Route { method, path, access, body_limit, head_check, handler: Box::new(handler) }
     }
 
     /// Sets a body limit for this route; `limit` is its name in the error.
     pub fn with_body_limit(self, limit: &'static str, max: u64) -> Route {
         Route { body_limit: Some(BodyLimit { limit, max }), ..self }
+    }
+
+    /// Adds a check that needs no body. It runs before a large body is read, so that the body of a client without access is
+    /// not read; the handler must make the same check for other requests.
+    pub fn with_head_check<F>(self, check: F) -> Route
+    where
+        F: Fn(&Call) -> Result<(), Reply> + Send + Sync + 'static,
+    {
+        Route { head_check: Some(Box::new(check)), ..self }
     }
 
     pub(crate) fn answer(&self, call: Call) -> ReplyFuture {

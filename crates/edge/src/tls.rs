@@ -5,6 +5,7 @@
 //!
 //! Not here: client certificates. Clients authenticate with tokens.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -129,6 +130,7 @@ pub(crate) async fn serve(
     app: Arc<App>,
     tls: Arc<Tls>,
     tcp: TcpStream,
+    peer: IpAddr,
     mut stop: watch::Receiver<()>,
 ) {
     let wait = Duration::from_millis(app.limits.handshake_ms_max);
@@ -137,7 +139,7 @@ pub(crate) async fn serve(
         _ = stop.changed() => return,
     };
     match handshaken {
-        Ok(Ok(stream)) => connection::serve(app, stream, stop).await,
+        Ok(Ok(stream)) => connection::serve(app, stream, peer, stop).await,
         Ok(Err(error)) => {
             app.meter.handshakes_failed.increment(1);
             tracing::debug!(%error, "TLS handshake failed");

@@ -102,12 +102,17 @@ impl Native {
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {
         let route = |entry: &'static routes::RouteEntry| {
             let native = self.clone();
-            Route::boxed(entry.method.clone(), entry.path, entry.access, move |call| {
-                match entry.scope.admit(&call) {
-                    Ok(()) => (entry.run)(native.clone(), call),
-                    Err(denied) => Box::pin(std::future::ready(denied.reply())),
-                }
-            })
+            let route =
+                Route::boxed(
+                    entry.method.clone(),
+                    entry.path,
+                    entry.access,
+                    move |call| match entry.scope.admit(&call) {
+                        Ok(()) => (entry.run)(native.clone(), call),
+                        Err(denied) => Box::pin(std::future::ready(denied.reply())),
+                    },
+                );
+            route.with_head_check(|call| entry.scope.admit(call).map_err(|denied| denied.reply()))
         };
         routes::TABLE.iter().map(route).collect()
     }

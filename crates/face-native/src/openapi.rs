@@ -31,7 +31,7 @@ const GUARDED: &[ReplySpec] = &[
     ReplySpec(
         403,
         Some("Problem"),
-        "The role of the token is not sufficient, or the token is restricted to other pools.",
+        "The role of the token is not sufficient, the token is restricted to other pools, or a web page of another site sent the request.",
     ),
 ];
 
@@ -41,7 +41,8 @@ const ANYWHERE: &[ReplySpec] = &[
     ReplySpec(408, Some("Problem"), "The request did not arrive in time."),
     ReplySpec(413, Some("Problem"), "The body or the resulting record is too large."),
     ReplySpec(414, Some("Problem"), "Path and query are too long."),
-    ReplySpec(415, Some("Problem"), "The body is not application/json."),
+    ReplySpec(415, Some("Problem"), "The body is not application/json, or has no Content-Type."),
+    ReplySpec(429, Some("Problem"), "The client has too many bytes in flight; see Retry-After."),
     ReplySpec(431, None, "The headers are too long."),
     ReplySpec(500, Some("Problem"), "Internal error."),
     ReplySpec(503, Some("Problem"), "Temporarily unavailable; see Retry-After."),

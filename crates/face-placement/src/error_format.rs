@@ -1,7 +1,7 @@
 //! How the edge writes errors on paths of this face when no handler runs. As in Placement, authentication is checked
 //! first, then the version, then whether the path exists.
 
-use allod_edge::{Access, Denied, ErrorCause, ErrorContext, ErrorFormat, Reply};
+use allod_edge::{Access, Denied, ErrorCause, ErrorContext, ErrorFormat, Problem, Reply};
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
@@ -21,6 +21,9 @@ impl ErrorFormat for PlacementErrors {
             (ErrorCause::Denied(Denied::Role { .. }), _) => PlacementError::forbidden("this"),
             (ErrorCause::Denied(_), _) => {
                 return named(error::unauthorized(context.headers), &request_id);
+            }
+            (ErrorCause::Other(problem), version) if problem.code == Problem::UNTYPED_BODY => {
+                version.as_ref().err().cloned().unwrap_or_else(untyped)
             }
             (ErrorCause::Other(problem), _) => {
                 let error = PlacementError::new(problem.status, problem.detail.clone())

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use allod_edge::{Access, Call, Consistency, Reply, Route};
 use http::header::CONTENT_TYPE;
-use http::{Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 
 use crate::accept::{Accept, JSON};
 use crate::error::{PlacementError, PlacementResult, ReplyContext};
 use crate::error_format::{lacks_type, named, request_id, untyped};
+use crate::query::QueryString;
 use crate::request::PlacementRequest;
 use crate::to_wire::HandlerResult;
 use crate::versions::{Feature, Microversion};
@@ -133,12 +134,13 @@ const TOTAL_USAGES: &str = "placement:usages";
 /// All routes of the face.
 pub(crate) fn all(face: &Arc<Placement>) -> Vec<Route> {
     let route = |entry: &'static RouteEntry, path: &'static str| {
-        let face = face.clone();
+        let (face, checker) = (face.clone(), face.clone());
         let access = if entry.rule.is_none() { Access::Open } else { Access::Authenticated };
-        Route::boxed(entry.method.clone(), path, access, move |call| {
+        let route = Route::boxed(entry.method.clone(), path, access, move |call| {
             let face = face.clone();
             Box::pin(async move { face.serve(entry, call).await })
-        })
+        });
+        route.with_head_check(move |call| checker.check_head(entry, call))
     };
     let mut routes = Vec::with_capacity(2 * TABLE.len() + 1);
     for entry in TABLE {
@@ -153,37 +155,40 @@ pub(crate) fn all(face: &Arc<Placement>) -> Vec<Route> {
 impl Placement {
     async fn serve(&self, entry: &'static RouteEntry, call: Call) -> Reply {
         let request_id = request_id(call.request_id());
-        let version = match Microversion::of(&call.head.headers) {
+        let version = match self.admit(entry, &call) {
             Ok(version) => version,
-            Err(error) => {
-                let (method, headers) = (&call.head.method, &call.head.headers);
-                let context =
-                    ReplyContext { method, headers, request_id: &request_id, version: None };
-                return named(error.reply(&context), &request_id);
-            }
+            Err(refused) => return refused.reply(&call),
         };
         let below = call.head.uri.path().strip_prefix(MOUNT);
         let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let prefix = if is_below { MOUNT } else { "" };
         let request = PlacementRequest { call, version, prefix };
-        let answer = match self.admit(entry, &request) {
-            Ok(()) => self.run(entry, &request).await,
-            Err(error) => Err(error),
-        };
-        let reply = match answer {
+        let reply = match self.run(entry, &request).await {
             Ok(shown) => shown.reply(&request),
             Err(error) => error.reply(&request.context(&request_id)),
         };
         named(reply, &request_id)
     }
 
-    /// The checks before a handler runs.
-    fn admit(&self, entry: &RouteEntry, request: &PlacementRequest) -> PlacementResult<()> {
-        let headers = &request.call.head.headers;
+    fn check_head(&self, entry: &RouteEntry, call: &Call) -> Result<(), Reply> {
+        self.admit(entry, call).map(drop).map_err(|refused| refused.reply(call))
+    }
+
+    /// The checks before a handler runs, which need no body. Returns the version.
+    fn admit(&self, entry: &RouteEntry, call: &Call) -> Result<Microversion, NotAdmitted> {
+        let version = Microversion::of(&call.head.headers)
+            .map_err(|error| NotAdmitted { version: None, error })?;
+        self.check(entry, call, version)
+            .map(|()| version)
+            .map_err(|error| NotAdmitted { version: Some(version), error })
+    }
+
+    fn check(&self, entry: &RouteEntry, call: &Call, version: Microversion) -> PlacementResult<()> {
+        let headers = &call.head.headers;
         if lacks_type(headers) {
             return Err(untyped());
         }
-        if !request.has(entry.since) {
+        if !version.has(entry.since) {
             // Only for this feature does the path exist with another method.
             let status = match entry.since {
                 Feature::DeleteInventories => StatusCode::METHOD_NOT_ALLOWED,
@@ -193,21 +198,22 @@ impl Placement {
         }
         let reads_json = match entry.takes {
             RouteContent::Json => true,
-            RouteContent::JsonBefore(feature) => !request.has(feature),
+            RouteContent::JsonBefore(feature) => !version.has(feature),
             RouteContent::Nothing | RouteContent::AcceptJson => false,
         };
         if reads_json {
-            check_type(request)?;
+            check_type(headers)?;
         }
         if entry.takes == RouteContent::AcceptJson && !Accept::of(headers).takes_json() {
             let message = "Only application/json is provided";
             return Err(PlacementError::new(StatusCode::NOT_ACCEPTABLE, message));
         }
         let Some(rule) = entry.rule else { return Ok(()) };
-        let query = (rule == TOTAL_USAGES).then(|| request.query());
+        let text = call.head.uri.query().unwrap_or_default();
+        let query = (rule == TOTAL_USAGES).then(|| QueryString::read(text));
         let project = query.as_ref().and_then(|query| query.last("project_id"));
         let writes = matches!(entry.run, Handler::Write(_));
-        self.policy.check(request.call.identity(), rule, writes, project)
+        self.policy.check(call.identity(), rule, writes, project)
     }
 
     async fn run(&self, entry: &RouteEntry, request: &PlacementRequest) -> HandlerResult {
@@ -229,8 +235,24 @@ impl Placement {
     }
 }
 
-fn check_type(request: &PlacementRequest) -> PlacementResult<()> {
-    let given = request.call.head.headers.get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
+/// Why a request does not reach its handler.
+struct NotAdmitted {
+    /// `None` if the request has no valid version.
+    version: Option<Microversion>,
+    error: PlacementError,
+}
+
+impl NotAdmitted {
+    fn reply(&self, call: &Call) -> Reply {
+        let request_id = request_id(call.request_id());
+        let (method, headers, version) = (&call.head.method, &call.head.headers, self.version);
+        let context = ReplyContext { method, headers, request_id: &request_id, version };
+        named(self.error.reply(&context), &request_id)
+    }
+}
+
+fn check_type(headers: &HeaderMap) -> PlacementResult<()> {
+    let given = headers.get(CONTENT_TYPE).and_then(|given| given.to_str().ok());
     let essence = given.and_then(|given| given.split(';').next()).unwrap_or_default().trim();
     if essence == JSON {
         return Ok(());

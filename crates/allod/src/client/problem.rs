@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::error::{AdvisedError, CommandError};
 use crate::output::format::{number, time};
+use crate::output::style::escape_controls;
 
 /// Problem details (RFC 9457).
 #[derive(Debug, Default, Deserialize)]
@@ -57,6 +58,9 @@ pub(super) fn to_error(status: StatusCode, body: Bytes, several: bool) -> Comman
     let what = format!("{what} [{}]", problem.code);
     let mut advice: Vec<String> = problem.exhausted.iter().map(describe).collect();
     advice.extend(advise(status, &problem));
+    // The texts contain names that other clients have chosen.
+    let what = escape_controls(&what);
+    let advice = advice.iter().map(|advice| escape_controls(advice)).collect();
     error_kind(status, &problem.code)(AdvisedError { what, advice, body: Some(body) }.into())
 }
 
@@ -162,6 +166,16 @@ mod tests {
         let error = to_error(status, Bytes::from(body.to_owned()), false);
         let name = format!("{error:?}").split('(').next().unwrap().to_owned();
         (name, error.body().is_some().to_string())
+    }
+
+    #[test]
+    fn control_characters_in_texts_of_the_server_are_escaped() {
+        let body = r#"{"code":"pool_in_use","title":"t","detail":"key '\u001b[2Ja\nb' holds it","pool":"p\u001b[1m","exhausted":[]}"#;
+        let error = to_error(StatusCode::CONFLICT, Bytes::from(body), false);
+        let CommandError::Refused(error) = error else { panic!("{error:?}") };
+        let advised = error.downcast_ref::<AdvisedError>().unwrap();
+        assert_eq!(advised.what, "key '\\u{1b}[2Ja\\nb' holds it [pool_in_use]");
+        assert!(advised.advice[0].contains("allod who p\\u{1b}[1m"), "{:?}", advised.advice);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::config::{EffectiveSetting, KEYS, ServeArguments, TABLE_KEYS};
 use crate::error::{CommandError, Result};
 use crate::limits::AllLimits;
+use crate::memory;
 use crate::output::table::Table;
 use crate::output::{OutputFormat, json as json_output, message, print};
 use crate::security::Security;
@@ -66,15 +67,22 @@ fn show(arguments: ConfigShowArguments) -> Result<()> {
     };
     let keys = resolved.keys.iter().filter(wanted);
     let limits = resolved.limits.iter().filter(wanted);
+    let mut memory = memory::parts(&resolved.settings.limits);
+    if arguments.said {
+        memory.clear();
+    }
     if arguments.output == OutputFormat::Json {
         let row = |row: &EffectiveSetting| {
             (row.name.to_owned(), json!({ "value": row.text, "source": row.source.to_string() }))
         };
         let keys: serde_json::Map<_, _> = keys.map(row).collect();
         let limits: serde_json::Map<_, _> = limits.map(row).collect();
-        return json_output::print(
-            json!({ "keys": keys, "limits": limits }).to_string().as_bytes(),
-        );
+        let mut shown = json!({ "keys": keys, "limits": limits });
+        if !memory.is_empty() {
+            let memory = memory.iter().map(|part| (part.name.to_owned(), json!(part.bytes)));
+            shown["memory"] = memory.collect::<serde_json::Map<_, _>>().into();
+        }
+        return json_output::print(shown.to_string().as_bytes());
     }
     let mut table = Table::new(&["KEY", "VALUE", "FROM"]);
     for row in keys {
@@ -82,6 +90,10 @@ fn show(arguments: ConfigShowArguments) -> Result<()> {
     }
     for row in limits {
         table.row([format!("limits.{}", row.name), row.text.clone(), row.source.to_string()]);
+    }
+    for part in memory {
+        let bytes = part.bytes.to_string();
+        table.row([format!("memory.{}", part.name), bytes, "computed from the limits".to_owned()]);
     }
     table.print()
 }

@@ -36,8 +36,10 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
     // Before anything records a metric.
     let exporter = Exporter::install();
     let security = Security::open(&settings).map_err(CommandError::Usage)?;
-    let listener =
-        Listener::bind(settings.listen, settings.auth).await.map_err(CommandError::usage)?;
+    let accept_queue = settings.limits.edge.accept_queue_max;
+    let listener = Listener::bind(settings.listen, settings.auth, accept_queue)
+        .await
+        .map_err(CommandError::usage)?;
     let listener = security.of_listener(listener);
     let stop = allod_edge::stop_signal().map_err(CommandError::failed)?;
     // Opening a journal in PostgreSQL blocks.

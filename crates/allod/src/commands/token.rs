@@ -95,10 +95,10 @@ fn make(arguments: TokenNewArguments) -> Result<(), CommandError> {
             let (name, path) = (&entry.name, path.display());
             message(&format!("added '{name}' to {path}; the token is shown only once:"));
         }
-        None => message(&format!(
-            "# append this to the tokens file; the token on stdout is shown only once\n{}",
-            entry.table(SCOPE_WORD)
-        )),
+        None => {
+            message("# append this to the tokens file; the token on stdout is shown only once");
+            entry.table(SCOPE_WORD).split('\n').for_each(message);
+        }
     }
     print(&format!("{}\n", secret.reveal()))
 }

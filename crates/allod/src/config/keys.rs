@@ -59,6 +59,8 @@ pub static KEYS: &[ConfigKey] = config_keys! {
         "Format of log lines";
     "auth" (METHOD) = "none" ["none", "tokens", "noauth2"], put(auth),
         "Authentication of clients; none, and noauth2 for tests, are allowed on loopback only";
+    "allowed_hosts" (NAMES) = "", list_hosts(allowed_hosts),
+        "Host names, comma-separated, that requests may use besides localhost and loopback addresses; only with --auth none or noauth2, for example behind a proxy";
     "tokens" (FILE) = "", name_file(tokens),
         "Tokens file for --auth tokens; see allod token new";
     "tls_cert" (FILE) = "", name_file(tls_cert),
@@ -121,6 +123,18 @@ fn name_file(setting: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Sets a list of host names. A port would never match.
+fn list_hosts(setting: &mut Vec<String>, text: &str) -> Result<(), String> {
+    let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let with_port = |name: &&String| name.contains(':') && !name.ends_with(']');
+    if let Some(name) = names.iter().find(|name| name.contains('/') || with_port(name)) {
+        return Err(format!("'{name}' is not a host name; write it without scheme and port"));
+    }
+    *setting = names;
+    Ok(())
+}
+
 /// Sets an enum by the name of a value.
 fn choose<T: ValueEnum>(setting: &mut T, text: &str) -> Result<(), String> {
     *setting = T::from_str(text, false).map_err(|_| {
@@ -144,6 +158,16 @@ mod tests {
             // Set by giving any value, even the default.
             settings.data_given = false;
             assert_eq!(format!("{settings:?}"), wanted, "{}", key.name);
+        }
+    }
+
+    #[test]
+    fn allowed_hosts_are_names_without_port() {
+        let mut hosts = Vec::new();
+        list_hosts(&mut hosts, "allod.example.com, [2001:db8::1],").unwrap();
+        assert_eq!(hosts, ["allod.example.com", "[2001:db8::1]"]);
+        for wrong in ["allod:8778", "http://allod", "[::2]:80"] {
+            assert!(list_hosts(&mut hosts, wrong).unwrap_err().contains("without scheme"));
         }
     }
 

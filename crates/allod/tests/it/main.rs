@@ -4,6 +4,7 @@
 
 mod auth;
 mod backup;
+mod browser;
 mod cli;
 mod crash;
 mod import;

@@ -204,7 +204,7 @@ pub fn put_head(out: &mut Vec<u8>, method: &str, path: &str, body: Option<&[u8]>
     // Writing into a vector cannot fail.
     let _ = write!(
         out,
-        "{method} {path} HTTP/1.1\r\nhost: placement\r\nx-auth-token: admin\r\nopenstack-api-version: placement 1.39\r\naccept: application/json\r\n"
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nx-auth-token: admin\r\nopenstack-api-version: placement 1.39\r\naccept: application/json\r\n"
     );
     if let Some(body) = body {
         let _ = write!(out, "content-type: application/json\r\ncontent-length: {}\r\n", body.len());

@@ -36,7 +36,7 @@ impl Script for NewClaims {
         // Writing into a vector cannot fail.
         let _ = write!(
             out,
-            "PUT {}r{}-c{:02}-{:07} HTTP/1.1\r\nhost: allod\r\ncontent-type: application/json\r\ncontent-length: {body}\r\n\r\n",
+            "PUT {}r{}-c{:02}-{:07} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {body}\r\n\r\n",
             self.path, self.round, self.connection, self.number
         );
         out.extend_from_slice(&self.body);

@@ -201,7 +201,7 @@ fn read_while(address: SocketAddr, done: &AtomicBool) -> Result<ReadWhole> {
         let mut stream = TcpStream::connect(address)?;
         write!(
             stream,
-            "GET /restconf/config/id-manager:id-pools/id-pool/large HTTP/1.1\r\nhost: allod\r\nconnection: close\r\n\r\n"
+            "GET /restconf/config/id-manager:id-pools/id-pool/large HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
         )?;
         answer.clear();
         stream.read_to_end(&mut answer)?;

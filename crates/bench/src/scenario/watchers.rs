@@ -81,7 +81,7 @@ fn watch(address: SocketAddr) -> Result<Vec<TcpStream>> {
                 0 => format!("pool=idle-{number}"),
                 _ => format!("owner_prefix=idle-{number:05}-"),
             };
-            write!(stream, "GET /v1/watch?{filter} HTTP/1.1\r\nhost: allod\r\n\r\n")?;
+            write!(stream, "GET /v1/watch?{filter} HTTP/1.1\r\nhost: localhost\r\n\r\n")?;
             streams.push(stream);
         }
         for stream in &mut streams[piece * 100..] {

@@ -23,6 +23,20 @@ pub enum BlocksCommand {
     Edit(EditBlocks),
 }
 
+impl BlocksCommand {
+    /// Whether it creates, redefines or removes a pool.
+    pub(crate) fn changes_pools(&self) -> bool {
+        match self {
+            BlocksCommand::Create(_) | BlocksCommand::Delete { .. } => true,
+            BlocksCommand::Allocate(_) | BlocksCommand::Release { .. } => false,
+            BlocksCommand::Edit(edit) => edit.pools.iter().any(|(_, edit)| match edit {
+                BlockPoolEdit::Remove => true,
+                BlockPoolEdit::Put(put) => put.definition.is_some(),
+            }),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateBlockPool {
     pub pool: Arc<str>,

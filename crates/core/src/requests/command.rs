@@ -13,6 +13,22 @@ pub enum RequestsCommand {
     Find(FindValue),
 }
 
+impl RequestsCommand {
+    /// Whether it creates, reconfigures or removes a pool.
+    pub(crate) fn changes_pools(&self) -> bool {
+        match self {
+            RequestsCommand::Allocate(_) | RequestsCommand::Find(_) => false,
+            RequestsCommand::Edit(edit) => edit.pools.iter().any(|(_, edit)| match edit {
+                RequestPoolEdit::Remove => true,
+                RequestPoolEdit::Put(put) | RequestPoolEdit::PutOver(_, put) => {
+                    put.config.is_some()
+                }
+                RequestPoolEdit::Requests(_) => false,
+            }),
+        }
+    }
+}
+
 /// Changes to pools and requests, made together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditRequests {

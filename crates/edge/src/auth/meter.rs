@@ -20,6 +20,7 @@ pub(crate) struct AuthMeter {
     unknown: Counter,
     expired: Counter,
     role: Counter,
+    site: Counter,
 }
 
 impl AuthMeter {
@@ -32,7 +33,13 @@ impl AuthMeter {
             unknown: denied("unknown"),
             expired: denied("expired"),
             role: denied("role"),
+            site: denied("site"),
         }
+    }
+
+    /// Counts a request with a foreign Host or Origin.
+    pub(crate) fn record_foreign(&self) {
+        self.site.increment(1);
     }
 
     pub(crate) fn record(&self, admitted: &Result<Identity, Denied>) {

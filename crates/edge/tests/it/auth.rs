@@ -95,7 +95,7 @@ impl Fixture {
 
     /// Status, challenge and body of the reply to a request with these headers.
     async fn ask(&self, path: &str, headers: &[(&str, String)]) -> (u16, Option<String>, String) {
-        let mut request = Request::post(path);
+        let mut request = Request::post(path).header("content-type", "application/json");
         for (name, value) in headers {
             request = request.header(*name, value);
         }
@@ -256,7 +256,7 @@ fn unusable_tokens_file_is_an_error_at_start() {
 /// Serves on loopback until the runtime ends.
 async fn serve(world: &Fixture) -> std::net::SocketAddr {
     let anywhere = "127.0.0.1:0".parse().unwrap();
-    let listener = Listener::bind(anywhere, Auth::Tokens).await.unwrap();
+    let listener = Listener::bind(anywhere, Auth::Tokens, 16).await.unwrap();
     let address = listener.address();
     let app = world.app.clone();
     tokio::spawn(listener.serve(app, Exporter::install(), std::future::pending()));
@@ -303,7 +303,7 @@ async fn denied_request_does_not_wait_for_its_body_and_a_short_body_keeps_the_co
 #[tokio::test]
 async fn with_tokens_any_address_can_be_bound() {
     // This machine does not have the address, so binding fails, but not because of --auth.
-    let error = Listener::bind("192.0.2.1:1".parse().unwrap(), Auth::Tokens).await.unwrap_err();
+    let error = Listener::bind("192.0.2.1:1".parse().unwrap(), Auth::Tokens, 16).await.unwrap_err();
     assert!(error.to_string().starts_with("cannot listen on 192.0.2.1:1"), "{error}");
     assert_eq!("tokens".parse(), Ok(Auth::Tokens));
     assert!("keystone".parse::<Auth>().is_err());

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use allod_edge::{
-    Access, App, Body, Cors, ErrorCause, ErrorContext, ErrorFormat, Guard, HttpLimits,
-    ProblemDetails, Reply, Route,
+    Access, AllowedHosts, App, Body, Cors, ErrorCause, ErrorContext, ErrorFormat, Guard,
+    HttpLimits, ProblemDetails, Reply, Route,
 };
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -44,6 +44,9 @@ fn app() -> App {
         Route::new(Method::GET, "/v1/things", Access::Read, move |_| text("v1")),
         Route::new(Method::PUT, "/roomy", Access::Open, move |_| text("took"))
             .with_body_limit("roomy_max", 9),
+        Route::new(Method::PUT, "/checked", Access::Open, move |_| text("called"))
+            .with_body_limit("checked_max", 1 << 31)
+            .with_head_check(move |_| Err(Response::new(Body::from(Bytes::from("refused"))))),
         Route::new(Method::OPTIONS, "/roomy", Access::Open, move |_| text("options")),
     ];
     let limits = HttpLimits { body_bytes_max: 4, uri_bytes_max: 50, ..HttpLimits::default() };
@@ -105,12 +108,34 @@ async fn body_too_long_is_reported_in_the_faces_format() {
 #[tokio::test]
 async fn route_can_have_its_own_body_limit() {
     let put = async |body: &'static str| {
-        let request = Request::put("/roomy").body(Full::from(body)).unwrap();
+        let request = Request::put("/roomy").header("content-type", "text/plain");
+        let request = request.body(Full::from(body)).unwrap();
         let body = app().answer(request).await.into_body().collect().await.unwrap().to_bytes();
         String::from_utf8(body.to_vec()).unwrap()
     };
     assert_eq!(put("too long").await, "took");
     assert_eq!(put("far too long").await, "PUT /roomy: problem body_too_long");
+}
+
+#[tokio::test]
+async fn requests_of_foreign_pages_are_refused_in_the_faces_format() {
+    let app = app().only_for_hosts(AllowedHosts::new(["allod.example".to_owned()]));
+    let known = [("x-auth-token", "u"), ("x-roles", "reader")];
+    for (path, headers, status, words) in [
+        ("/", &[("host", "localhost:8778")][..], 200, "root"),
+        ("/", &[("host", "allod.example")], 200, "root"),
+        ("/", &[("host", "evil.example")], 200, "GET /: problem host_not_allowed"),
+        ("/things/x", &[("origin", "http://evil.example"), known[0]], 200, "origin_not_allowed"),
+        ("/v1/things", &[("host", "evil.example"), known[0], known[1]], 403, "host_not_allowed"),
+        ("/v1/things", &[("sec-fetch-site", "cross-site"), known[0]], 403, "origin_not_allowed"),
+        ("/v1/no", &[("host", "evil.example")], 403, "host_not_allowed"),
+    ] {
+        let (got, body) = send(&app, "GET", path, headers).await;
+        assert_eq!(got, status, "{path} {headers:?}: {body}");
+        assert!(body.contains(words), "{path} {headers:?}: {body}");
+    }
+    let (status, body) = send(&app, "OPTIONS", "/v1/things", &[("origin", "http://evil")]).await;
+    assert!(status == 403 && body.contains("origin_not_allowed"), "{body}");
 }
 
 /// A body of a gibibyte that must not be read.
@@ -137,6 +162,14 @@ async fn body_with_an_excessive_content_length_is_not_read() {
     let reply = app().answer(Request::put("/roomy").body(UnreadBody).unwrap()).await;
     let body = reply.into_body().collect().await.unwrap().to_bytes();
     assert_eq!(body, "PUT /roomy: problem body_too_long");
+}
+
+#[tokio::test]
+async fn large_body_is_not_read_if_the_check_of_the_head_refuses() {
+    let reply = app().answer(Request::put("/checked").body(UnreadBody).unwrap()).await;
+    assert_eq!(reply.into_body().collect().await.unwrap().to_bytes(), "refused");
+    // The handler checks requests without a large body.
+    assert_eq!(send(&app(), "PUT", "/checked", &[]).await.1, "called");
 }
 
 #[tokio::test]

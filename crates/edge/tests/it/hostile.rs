@@ -70,8 +70,12 @@ fn routes_counting(started: &Arc<AtomicUsize>) -> Vec<Route> {
 
 fn post(body: &str, headers: &str) -> Vec<u8> {
     let len = body.len();
+    let kind = match headers.contains("content-type") || body.is_empty() {
+        true => "",
+        false => "content-type: application/json\r\n",
+    };
     format!(
-        "POST /echo/x HTTP/1.1\r\nconnection: close\r\n{headers}content-length: {len}\r\n\r\n{body}"
+        "POST /echo/x HTTP/1.1\r\nconnection: close\r\n{kind}{headers}content-length: {len}\r\n\r\n{body}"
     )
     .into_bytes()
 }
@@ -116,6 +120,13 @@ fn malformed_request_gets_an_error_reply() {
         ("wrong type inside", post(r#"{"list":[1,"x"]}"#, ""), "400", "list[1]: invalid type"),
         ("unknown field", post(r#"{"nam":1}"#, ""), "400", "unknown field `nam`, expected `name` or `list`"),
         ("not JSON", post("a=b", "content-type: application/x-www-form-urlencoded\r\n"), "415", "send application/json"),
+        ("no type", post("{}", "content-type:\r\n"), "415", "media_type_missing"),
+        (
+            "chunked body without a type",
+            b"POST /echo/x HTTP/1.1\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n".to_vec(),
+            "415",
+            "name the type of the body",
+        ),
         ("no body", post("", ""), "200", "x  0"),
         ("a good one", post(r#"{"name":"n","list":[1,2]}"#, "content-type: Application/JSON; charset=utf-8\r\n"), "200", "x n 2"),
         ("a handler that panics", get("/panic"), "500", "internal"),
@@ -271,6 +282,25 @@ fn stop_answers_requests_in_flight_and_closes_idle_connections() {
 }
 
 #[test]
+fn stop_cuts_off_requests_that_are_not_complete() {
+    let started = Arc::default();
+    let limits = HttpLimits { stop_receive_ms_max: 50, stop_ms_max: 8000, ..HttpLimits::default() };
+    let server = Server::start(routes_counting(&started), limits);
+    let mut half_body = server.connect();
+    half_body.write_all(b"POST /echo/x HTTP/1.1\r\ncontent-length: 9\r\n\r\n{").unwrap();
+    let mut half_head = server.connect();
+    half_head.write_all(b"GET /healthz HTTP/1.1\r\nx: ").unwrap();
+    let mut slow = server.connect();
+    slow.write_all(b"GET /slow HTTP/1.1\r\n\r\n").unwrap();
+    wait_for_handler(&started);
+    // None is left to be closed after stop_ms_max, and the complete request is answered.
+    assert_eq!(server.stop(), 0);
+    assert!(read_all(&mut slow).contains("slept"));
+    assert_eq!(read_all(&mut half_body), "");
+    assert_eq!(read_all(&mut half_head), "");
+}
+
+#[test]
 fn stop_waits_at_most_stop_ms_max() {
     let started = Arc::default();
     let limits = HttpLimits { stop_ms_max: 200, ..HttpLimits::default() };
@@ -296,11 +326,29 @@ fn replies_have_request_ids_and_requests_are_counted() {
     assert!(metrics.contains("allod_http_connections "), "{metrics}");
 }
 
+/// The kernel's own limit for connections that wait to be accepted.
+fn somaxconn() -> usize {
+    let text = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    text.trim().parse().unwrap()
+}
+
+#[tokio::test]
+async fn as_many_connections_as_configured_can_wait_to_be_accepted() {
+    let anywhere = "127.0.0.1:0".parse().unwrap();
+    let queue = HttpLimits::default().accept_queue_max;
+    let listener = Listener::bind(anywhere, Auth::None, queue).await.unwrap();
+    // Nothing accepts them. The queue of the standard library has 128 places.
+    let wanted = somaxconn().min(300);
+    let connect = || TcpStream::connect_timeout(&listener.address(), Duration::from_secs(5));
+    let waiting: Vec<TcpStream> = (0..wanted).map_while(|_| connect().ok()).collect();
+    assert_eq!(waiting.len(), wanted);
+}
+
 #[tokio::test]
 async fn without_authentication_only_loopback_can_be_bound() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-        let error = Listener::bind(address.parse().unwrap(), Auth::None).await.unwrap_err();
+        let error = Listener::bind(address.parse().unwrap(), Auth::None, 16).await.unwrap_err();
         assert!(error.to_string().contains("listen on 127.0.0.1"), "{error}");
     }
-    assert!(Listener::bind("127.0.0.1:0".parse().unwrap(), Auth::None).await.is_ok());
+    assert!(Listener::bind("127.0.0.1:0".parse().unwrap(), Auth::None, 16).await.is_ok());
 }

@@ -5,6 +5,7 @@
 mod auth;
 mod error_format;
 mod hostile;
+mod memory;
 mod server;
 mod streams;
 mod tls;

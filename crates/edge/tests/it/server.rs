@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use allod_edge::{App, Auth, Exporter, HttpLimits, Listener, Route};
@@ -24,7 +24,8 @@ impl Server {
                 tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.unwrap().block_on(async move {
                 let anywhere = "127.0.0.1:0".parse().unwrap();
-                let listener = Listener::bind(anywhere, Auth::None).await.unwrap();
+                let listener =
+                    Listener::bind(anywhere, Auth::None, limits.accept_queue_max).await.unwrap();
                 sender.send(listener.address()).unwrap();
                 let app = Arc::new(App::new(routes, limits).unwrap());
                 let stop = async { drop(stopped.await) };
@@ -56,6 +57,9 @@ impl Server {
         self.thread.take().unwrap().join().unwrap()
     }
 }
+
+/// Held by tests in which a client stalls: the count of these is one for the whole process.
+pub static STALLS: Mutex<()> = Mutex::new(());
 
 pub fn read_all(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();

@@ -11,7 +11,7 @@ use allod_edge::{
 use bytes::Bytes;
 use http::Method;
 
-use crate::server::{Server, get, read_all};
+use crate::server::{STALLS, Server, get, read_all};
 
 const MANY: usize = 64 << 20;
 
@@ -148,13 +148,15 @@ fn request_and_idle_limits_do_not_apply_to_streams() {
 
 #[test]
 fn connection_of_a_client_that_does_not_read_is_closed() {
+    let _alone = STALLS.lock();
     let server = start(HttpLimits { stall_ms_max: 100, ..HttpLimits::default() });
+    let before = metric(&server, "allod_http_stalls_total");
     let mut stalled = server.connect();
     stalled.write_all(b"GET /many HTTP/1.1\r\n\r\n").unwrap();
     let mut ticks = server.connect();
     ticks.write_all(b"GET /ticks HTTP/1.1\r\n\r\n").unwrap();
     let began = Instant::now();
-    while metric(&server, "allod_http_stalls_total") == 0 {
+    while metric(&server, "allod_http_stalls_total") == before {
         assert!(began.elapsed() < Duration::from_secs(10));
         std::thread::sleep(Duration::from_millis(20));
     }

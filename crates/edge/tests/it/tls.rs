@@ -87,7 +87,7 @@ async fn serve(tls: Arc<Tls>, limits: HttpLimits) -> SocketAddr {
         Route::new(Method::GET, "/hello", Access::Open, |_| async { Reply::new("hello\n".into()) });
     let app = Arc::new(App::new(vec![hello], limits).unwrap());
     let anywhere = "127.0.0.1:0".parse().unwrap();
-    let listener = Listener::bind(anywhere, Auth::None).await.unwrap().with_tls(tls);
+    let listener = Listener::bind(anywhere, Auth::None, 16).await.unwrap().with_tls(tls);
     let address = listener.address();
     tokio::spawn(listener.serve(app, Exporter::install(), std::future::pending()));
     address

@@ -15,7 +15,7 @@ use allod_face_native::{Native, RouteRule, ScopeRule, rules};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::{Method, Request};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 
 use crate::{stock, stream, wanted};
 
@@ -138,6 +138,7 @@ impl Fixture {
         body: &str,
     ) -> (u16, String) {
         let mut request = Request::builder().method(method).uri(path);
+        request = request.header("content-type", "application/json");
         if let Some(caller) = caller {
             let token = self.tokens.iter().find(|(role, pools, _)| (*role, *pools) == caller);
             let token = token.unwrap().2.reveal();
@@ -400,4 +401,23 @@ fn security_guide_lists_every_route() {
     } else {
         assert_eq!(&guide[begin..begin + len], table, "update it with ALLOD_UPDATE_GOLDEN=1");
     }
+}
+
+#[tokio::test]
+async fn large_body_of_a_token_for_other_pools_is_not_read() {
+    let world = Fixture::new().await;
+    let caller = (Role::Writer, Pools::Others);
+    let token = world.tokens.iter().find(|(role, pools, _)| (*role, *pools) == caller);
+    let token = format!("Bearer {}", token.unwrap().2.reveal());
+    let request =
+        Request::put("/v1/pools/tenant-a%2Fvlans/claims/k").header("authorization", token);
+    let request =
+        request.header("content-type", "application/json").header("expect", "100-continue");
+    let unread = Full::<bytes::Bytes>::from(vec![b' '; 100_000]).map_frame(|frame| {
+        assert!(!frame.is_data(), "the body was read");
+        frame
+    });
+    let reply = world.app.answer(request.body(unread).unwrap()).await;
+    assert_eq!(reply.status(), 403);
+    assert!(stream::text(reply).await.contains("pool_not_allowed"));
 }

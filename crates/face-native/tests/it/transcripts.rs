@@ -72,14 +72,18 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     let mut lines = text.lines();
     let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
     let mut request = Request::builder().method(method).uri(uri);
-    let mut body = String::new();
+    let (mut body, mut typed) = (String::new(), false);
     for line in lines {
         match line.split_once(": ") {
             Some((name, value)) if body.is_empty() && !line.starts_with(['{', '[']) => {
                 request = request.header(name, value);
+                typed |= name == "content-type";
             }
             _ => body.push_str(line),
         }
+    }
+    if !body.is_empty() && !typed {
+        request = request.header("content-type", "application/json");
     }
     request.body(Full::from(body)).expect("a request")
 }
@@ -223,7 +227,8 @@ fn every_reply_is_documented_and_every_documented_reply_was_seen(seen: &BTreeSet
 }
 
 fn is_everywhere(status: &str) -> bool {
-    ["401", "403", "405", "408", "413", "414", "415", "431", "500", "503", "504"].contains(&status)
+    ["401", "403", "405", "408", "413", "414", "415", "429", "431", "500", "503", "504"]
+        .contains(&status)
 }
 
 /// Whether a path matches the template.

@@ -43,6 +43,7 @@ impl Server {
 
     async fn send(&self, method: &str, path: &str, body: &str) -> http::Response<Body> {
         let request = Request::builder().method(method).uri(path);
+        let request = request.header("content-type", "application/json");
         self.app.answer(request.body(Full::from(body.to_owned())).unwrap()).await
     }
 

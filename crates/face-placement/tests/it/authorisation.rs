@@ -129,3 +129,36 @@ async fn without_authentication_everything_is_allowed() {
     assert_eq!(world.request(None, "POST", "/reshaper", RESHAPE).await.0, 400);
     assert_eq!(world.request(None, "GET", "/usages?project_id=x", "").await.0, 200);
 }
+
+#[tokio::test]
+async fn large_body_of_a_client_without_access_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (guard, secrets) = tokens(folder.path());
+    let world = World::new(guard, &[]).await;
+    let request = Request::post("/resource_providers").header("x-auth-token", secrets[0].reveal());
+    let request =
+        request.header("content-type", "application/json").header("expect", "100-continue");
+    let unread = Full::<bytes::Bytes>::from(vec![b' '; 100_000]).map_frame(|frame| {
+        assert!(!frame.is_data(), "the body was read");
+        frame
+    });
+    let reply = world.app.answer(request.body(unread).unwrap()).await;
+    assert_eq!(reply.status(), 403);
+}
+
+#[tokio::test]
+async fn body_without_a_content_type_is_refused_as_in_placement() {
+    let world = World::new(Guard::Disabled, &[]).await;
+    // With and without a length.
+    for length in [Some("12"), None] {
+        let mut request = Request::post("/resource_providers");
+        if let Some(length) = length {
+            request = request.header("content-length", length);
+        }
+        let reply = world.app.answer(request.body(Full::from(PROVIDER)).unwrap()).await;
+        assert_eq!(reply.status(), 400);
+        let body = reply.into_body().collect().await.unwrap().to_bytes();
+        let body = String::from_utf8_lossy(&body);
+        assert!(body.contains("content-type header required when content-length > 0"), "{body}");
+    }
+}

@@ -10,5 +10,5 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     bodies(Encoding::Xml, bytes);
-    let _ = patch::read(schema(), &InstancePath::default(), Encoding::Xml, bytes);
+    let _ = patch::read(schema(), &InstancePath::default(), Encoding::Xml, bytes, patch::EDITS_MAX);
 });

@@ -18,8 +18,8 @@ use crate::yang::{NodeId, Schema};
 
 const NAMESPACE: &str = "urn:ietf:params:xml:ns:yang:ietf-yang-patch";
 
-/// The maximum number of edits in one patch, whatever the limits of the request size are.
-pub const EDITS_MAX: usize = 10_000;
+/// The maximum number of edits in one patch, if no limit is configured.
+pub const EDITS_MAX: u64 = 10_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YangPatch {
@@ -73,17 +73,26 @@ impl PatchEdit {
     }
 }
 
-/// Reads a patch that was sent to the path `base`.
+/// Reads a patch of at most `edits_max` edits that was sent to the path `base`.
 pub fn read(
     schema: &Schema,
     base: &InstancePath,
     encoding: Encoding,
     bytes: &[u8],
+    edits_max: u64,
 ) -> Result<YangPatch> {
     match encoding {
-        Encoding::Json => json::read(schema, base, bytes),
-        Encoding::Xml => xml::read(schema, base, bytes),
+        Encoding::Json => json::read(schema, base, bytes, edits_max),
+        Encoding::Xml => xml::read(schema, base, bytes, edits_max),
     }
+}
+
+/// The error for a request with more edits than `edits_per_request_max`.
+pub(crate) fn too_many_edits(max: u64) -> RestconfError {
+    let message = format!(
+        "the request has more than {max} edits; edits_per_request_max is {max}; send several requests"
+    );
+    RestconfError::protocol(ErrorTag::TooBig, message)
 }
 
 /// The text fields of an edit, in JSON or XML.

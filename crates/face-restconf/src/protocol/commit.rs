@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use allod_core::command::Command;
+use allod_edge::{Denied, Identity, Role};
 use allod_engine::{CommitPoint, Snapshot};
 
 use super::conditions::Preconditions;
@@ -46,7 +48,11 @@ pub(super) enum RequestEdits {
 
 impl Restconf {
     /// Carries out all edits, or none.
-    pub(super) async fn commit(&self, request: &EditRequest) -> Result<EditResult> {
+    pub(super) async fn commit(
+        &self,
+        identity: &Identity,
+        request: &EditRequest,
+    ) -> Result<EditResult> {
         let model = self.common_owner(&request.edits)?;
         for _ in 0..self.settings.plans_max {
             let (planned, at) = self.read_snapshot(|snapshot| {
@@ -63,6 +69,7 @@ impl Restconf {
             })?;
             let created = planned.created;
             let Some(command) = planned.command else { return Ok(EditResult { created, at }) };
+            ensure_allowed(identity, &command)?;
             let reply = self.handle.submit(command).await.map_err(|why| errors::failure(&why))?;
             match reply.answer {
                 Ok(_) => return Ok(EditResult { created, at: reply.at }),
@@ -78,6 +85,7 @@ impl Restconf {
     /// Carries out a call of an RPC or an action.
     pub(super) async fn call(
         &self,
+        identity: &Identity,
         model: &Arc<dyn YangModel>,
         call: OperationCall<'_>,
     ) -> Result<CallResult> {
@@ -88,6 +96,7 @@ impl Restconf {
                 CallPlan::Answer(output) => return Ok(CallResult { output, at }),
                 CallPlan::Command(command, output) => (command, output),
             };
+            ensure_allowed(identity, &command)?;
             let reply = self.handle.submit(command).await.map_err(|why| errors::failure(&why))?;
             match reply.answer {
                 Ok(receipt) => return Ok(CallResult { output: output(&receipt), at: reply.at }),
@@ -167,6 +176,17 @@ impl Restconf {
         )
         .retry_after(1)
     }
+}
+
+/// Checks the role of the client against what the request would do. Its route requires the role writer; a request of any
+/// form that changes the definition of pools requires the role admin.
+fn ensure_allowed(identity: &Identity, command: &Command) -> Result<()> {
+    let needed = Role::Admin;
+    if !command.is_administrative() || identity.role() >= Some(needed) {
+        return Ok(());
+    }
+    let problem = Denied::Role { needed, identity: identity.clone() }.problem();
+    Err(RestconfError::protocol(ErrorTag::AccessDenied, problem.detail).with_status(problem.status))
 }
 
 fn datastore_delete() -> RestconfError {

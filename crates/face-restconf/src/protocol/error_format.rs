@@ -64,7 +64,8 @@ fn error(context: &ErrorContext<'_>, cause: &ErrorCause<'_>) -> RestconfError {
 pub(super) fn from_problem(problem: &Problem) -> RestconfError {
     let tag = match problem.status {
         StatusCode::PAYLOAD_TOO_LARGE | StatusCode::URI_TOO_LONG => ErrorTag::TooBig,
-        StatusCode::SERVICE_UNAVAILABLE => ErrorTag::ResourceDenied,
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => ErrorTag::ResourceDenied,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ErrorTag::InvalidValue,
         StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => ErrorTag::AccessDenied,
         status if status.is_client_error() => ErrorTag::MalformedMessage,
         _ => ErrorTag::OperationFailed,

@@ -76,7 +76,7 @@ async fn invoke(
     let read = move |body: &[u8]| codec::read_input(&schema, operation, encoding, body);
     let input = write::parse(request.call.body.clone(), read).await?;
     let call = OperationCall { operation, target, input: &input };
-    let result = face.call(&model, call).await?;
+    let result = face.call(request.call.identity(), &model, call).await?;
     let mut reply = match face.schema.output(operation).filter(|_| !result.output.is_empty()) {
         None => send::empty(StatusCode::NO_CONTENT),
         Some(output) => {

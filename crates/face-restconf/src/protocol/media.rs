@@ -73,7 +73,7 @@ pub(crate) fn names(dialect: Dialect, with_patches: bool) -> String {
     all.join(", ")
 }
 
-/// The media type of the request body. Without a Content-Type it is JSON, which nearly all clients send.
+/// The media type of the request body. Without a Content-Type it is JSON; the edge refuses a body without one.
 pub(crate) fn of_body(
     headers: &HeaderMap,
     dialect: Dialect,

@@ -27,18 +27,15 @@ pub(super) async fn patch(
     let media = request.reply_media()?;
     let (schema, encoding, base) =
         (face.schema.clone(), request.body_media()?.encoding, target.clone());
-    let read = move |bytes: &[u8]| patch::read(&schema, &base, encoding, bytes);
+    let max = face.settings.edits_per_request_max;
+    let read = move |bytes: &[u8]| patch::read(&schema, &base, encoding, bytes, max);
     let patch = write::parse(request.call.body.clone(), read).await?;
     let id = patch.id.clone();
     let ids: Vec<String> = patch.edits.iter().map(|edit| edit.id.clone()).collect();
-    let max = face.settings.edits_per_request_max;
-    let checked = match patch.edits.len() {
-        edits if edits as u64 > max => Err(write::too_many(max, edits)),
-        _ => face.ensure_edits_config(&patch),
-    };
+    let checked = face.ensure_edits_config(&patch);
     let edits = write::edit_request(request, RequestEdits::YangPatch(patch), target, false);
     let done = match checked {
-        Ok(()) => face.commit(&edits).await,
+        Ok(()) => face.commit(request.call.identity(), &edits).await,
         Err(error) => Err(error),
     };
     let (status, http_status) = match &done {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use allod_edge::{Call, Consistency};
+use allod_edge::{Call, Consistency, Identity};
 use http::{HeaderMap, Method, StatusCode};
 
 use super::Restconf;
@@ -72,19 +72,19 @@ impl RestconfRequest {
     }
 }
 
-impl Restconf {
-    /// Refuses tokens that are limited to some pools, because a model's data covers all pools.
-    pub(super) fn admit(&self, request: &RestconfRequest) -> Result<()> {
-        match request.call.identity().scope() {
-            None => Ok(()),
-            Some(scope) => Err(RestconfError::protocol(
-                ErrorTag::AccessDenied,
-                format!("the token is limited to pools whose names begin with '{scope}'; RESTCONF requires access to all pools"),
-            )
-            .with_status(StatusCode::FORBIDDEN)),
-        }
+/// Refuses tokens that are limited to some pools, because a model's data covers all pools.
+pub(super) fn admit(identity: &Identity) -> Result<()> {
+    match identity.scope() {
+        None => Ok(()),
+        Some(scope) => Err(RestconfError::protocol(
+            ErrorTag::AccessDenied,
+            format!("the token is limited to pools whose names begin with '{scope}'; RESTCONF requires access to all pools"),
+        )
+        .with_status(StatusCode::FORBIDDEN)),
     }
+}
 
+impl Restconf {
     /// Waits until the state is as new as the request's headers demand.
     pub(super) async fn wait_for_position(
         self: &Arc<Restconf>,

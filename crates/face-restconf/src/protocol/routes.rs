@@ -10,7 +10,9 @@ use allod_edge::{Access, Call, Reply, Route};
 use http::header::ALLOW;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 
-use super::request::RestconfRequest;
+use super::endpoint::ApiEndpoint;
+use super::errors::ErrorResponder;
+use super::request::{RestconfRequest, admit};
 use super::{Restconf, discovery, invoke, media, read, send, streams, write};
 use crate::error::{RestconfError, Result};
 use crate::path;
@@ -92,6 +94,7 @@ pub(super) fn all(face: &Arc<Restconf>) -> Vec<Route> {
     let mut routes = Vec::new();
     for entry in TABLE {
         for &path in entry.paths {
+            let own = face;
             let (face, run) = (face.clone(), entry.run);
             let max = face.settings.restconf_body_bytes_max;
             let answer = move |call: Call| {
@@ -99,7 +102,12 @@ pub(super) fn all(face: &Arc<Restconf>) -> Vec<Route> {
                 async move { face.serve(run, call).await }
             };
             let route = Route::new(entry.method.clone(), path, entry.access, answer);
-            routes.push(route.with_body_limit(BODY_LIMIT, max));
+            let route = route.with_body_limit(BODY_LIMIT, max);
+            let head_check = {
+                let face = own.clone();
+                move |call: &Call| face.check_head(call)
+            };
+            routes.push(route.with_head_check(head_check));
         }
     }
     routes
@@ -108,11 +116,19 @@ pub(super) fn all(face: &Arc<Restconf>) -> Vec<Route> {
 impl Restconf {
     async fn serve(self: &Arc<Restconf>, run: HandlerFn, call: Call) -> Reply {
         let request = RestconfRequest::new(call);
-        let answer = match self.admit(&request) {
+        let answer = match admit(request.call.identity()) {
             Ok(()) => run(self, &request).await,
             Err(error) => Err(error),
         };
         answer.unwrap_or_else(|error| self.refuse(&request, &error))
+    }
+
+    fn check_head(&self, call: &Call) -> Result<(), Reply> {
+        admit(call.identity()).map_err(|error| {
+            let headers = &call.head.headers;
+            let endpoint = ApiEndpoint::of(call.head.uri.path(), headers).0;
+            ErrorResponder { endpoint, headers, settings: &self.settings }.reply(&error)
+        })
     }
 
     fn refuse(&self, request: &RestconfRequest, error: &RestconfError) -> Reply {

@@ -14,6 +14,7 @@ use super::request::RestconfRequest;
 use super::{Restconf, invoke, patch, send};
 use crate::codec::{self, Dialect};
 use crate::edit;
+use crate::edit::patch::too_many_edits;
 use crate::error::{ErrorTag, RestconfError, Result, invalid_value};
 use crate::model::{Edit, EditOp, InstancePath, PathStep};
 use crate::path;
@@ -42,7 +43,7 @@ pub(super) async fn post(face: &Arc<Restconf>, request: &RestconfRequest) -> Res
     let insert_at = query.insert_at(&face.schema, &child)?;
     let edit = Edit { op: EditOp::Create, target: child.clone(), data: Some(node), insert_at };
     let edit_request = edit_request(request, RequestEdits::Plain(vec![edit]), target, false);
-    let done = face.commit(&edit_request).await?;
+    let done = face.commit(request.call.identity(), &edit_request).await?;
     let status = match request.endpoint.dialect {
         Dialect::Draft02 => StatusCode::NO_CONTENT,
         Dialect::Rfc8040 => StatusCode::CREATED,
@@ -67,7 +68,7 @@ pub(super) async fn put(face: &Arc<Restconf>, request: &RestconfRequest) -> Resu
         }
     };
     let edit_request = edit_request(request, RequestEdits::Plain(edits), target, false);
-    let done = face.commit(&edit_request).await?;
+    let done = face.commit(request.call.identity(), &edit_request).await?;
     let is_new = !edit_request.target.steps.is_empty() && done.created.first() == Some(&true);
     let status = if is_new { StatusCode::CREATED } else { done_status(request) };
     let mut reply = reply(face, request, status, &edit_request.target, &done)?;
@@ -104,7 +105,7 @@ pub(super) async fn patch(face: &Arc<Restconf>, request: &RestconfRequest) -> Re
         }
     };
     let edit_request = edit_request(request, RequestEdits::Plain(edits), target, true);
-    let done = face.commit(&edit_request).await?;
+    let done = face.commit(request.call.identity(), &edit_request).await?;
     reply(face, request, done_status(request), &edit_request.target, &done)
 }
 
@@ -114,7 +115,7 @@ pub(super) async fn delete(face: &Arc<Restconf>, request: &RestconfRequest) -> R
     RestconfParams::parse(request.query(), RequestKind::Other)?;
     let edit = Edit::new(EditOp::Delete, target.clone(), None);
     let edit_request = edit_request(request, RequestEdits::Plain(vec![edit]), target, false);
-    let done = face.commit(&edit_request).await?;
+    let done = face.commit(request.call.identity(), &edit_request).await?;
     let mut reply = send::empty(done_status(request));
     reply.headers_mut().insert(POSITION, done.at.position.into());
     Ok(reply)
@@ -164,14 +165,9 @@ async fn body(
     let nodes = parse(request.call.body.clone(), read).await?;
     let max = face.settings.edits_per_request_max;
     if nodes.len() as u64 > max {
-        return Err(too_many(max, nodes.len()));
+        return Err(too_many_edits(max));
     }
     Ok(nodes)
-}
-
-pub(super) fn too_many(max: u64, actual: usize) -> RestconfError {
-    let message = format!("the request has {actual} edits; edits_per_request_max is {max}");
-    RestconfError::protocol(ErrorTag::TooBig, message)
 }
 
 /// Parses the body as the target itself.

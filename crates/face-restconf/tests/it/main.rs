@@ -7,6 +7,7 @@
     reason = "a test that cannot continue fails"
 )]
 
+mod authorisation;
 mod id_manager;
 mod protocol;
 mod pure;

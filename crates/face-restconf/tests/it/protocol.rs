@@ -98,14 +98,18 @@ pub(crate) fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
     let mut lines = text.lines();
     let (method, uri) = lines.next().and_then(|line| line.split_once(' ')).expect("METHOD path");
     let mut request = Request::builder().method(method).uri(uri).header("host", "allod:8778");
-    let mut body = String::new();
+    let (mut body, mut typed) = (String::new(), false);
     for line in lines {
         match line.split_once(": ") {
             Some((name, value)) if body.is_empty() && !line.starts_with(['{', '[', '<']) => {
                 request = request.header(name, value);
+                typed |= name == "content-type";
             }
             _ => body.push_str(line),
         }
+    }
+    if !body.is_empty() && !typed {
+        request = request.header("content-type", "application/json");
     }
     request.body(Full::from(body)).expect("a request")
 }

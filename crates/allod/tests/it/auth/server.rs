@@ -83,7 +83,7 @@ pub fn ask(socket: &mut dyn Socket, method: &str, path: &str, token: &str, body:
     };
     let len = body.len();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nconnection: close\r\n{token}content-length: {len}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nconnection: close\r\n{token}content-type: application/json\r\ncontent-length: {len}\r\n\r\n{body}"
     );
     socket.write_all(head.as_bytes()).unwrap();
     socket.flush().unwrap();

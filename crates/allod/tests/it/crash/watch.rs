@@ -25,7 +25,7 @@ impl Watch {
         let mut socket = TcpStream::connect(server.address).unwrap();
         socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let id = last.map_or(String::new(), |last| format!("last-event-id: {last}\r\n"));
-        write!(socket, "GET /v1/watch{query} HTTP/1.1\r\nhost: x\r\n{id}\r\n").unwrap();
+        write!(socket, "GET /v1/watch{query} HTTP/1.1\r\nhost: localhost\r\n{id}\r\n").unwrap();
         let mut socket = BufReader::new(socket);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

@@ -176,7 +176,7 @@ fn a_gigabyte_with_a_length_is_refused_before_it_is_read() {
             [("POST", RPC, JSON), ("PUT", POOLS, XML), ("PATCH", "/rests/data", JSON)]
         {
             let mut stream = connect(address);
-            write!(stream, "{method} {path} HTTP/1.1\r\nhost: allod\r\nconnection: close\r\ncontent-type: {media_type}\r\ncontent-length: 1073741824\r\n\r\n").unwrap();
+            write!(stream, "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: {media_type}\r\ncontent-length: 1073741824\r\n\r\n").unwrap();
             refused(&read(stream), 413, "too-big");
         }
     });
@@ -188,7 +188,7 @@ fn a_gigabyte_in_chunks_is_refused_at_the_limit() {
     let chunk = format!("{CHUNK:x}\r\n{}\r\n", " ".repeat(CHUNK));
     endure(6, |address| {
         let mut stream = connect(address);
-        write!(stream, "PUT {POOLS} HTTP/1.1\r\nhost: allod\r\nconnection: close\r\ncontent-type: {JSON}\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
+        write!(stream, "PUT {POOLS} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: {JSON}\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
         let mut sent = 0;
         while sent < 1024 && stream.write_all(chunk.as_bytes()).is_ok() {
             sent += 1;

@@ -32,7 +32,7 @@ pub fn connect(address: SocketAddr) -> TcpStream {
 pub fn ask(address: SocketAddr, method: &str, path: &str, media_type: &str, body: &[u8]) -> Reply {
     let mut stream = connect(address);
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nhost: allod\r\nconnection: close\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n\r\n",
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: {media_type}\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();

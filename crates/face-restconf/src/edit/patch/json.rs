@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-use super::{EDITS_MAX, UnparsedEdit, YangPatch, absent, ensure_unique, wrong};
+use super::{UnparsedEdit, YangPatch, absent, ensure_unique, too_many_edits, wrong};
 use crate::codec::{Encoding, read as read_data};
 use crate::error::Result;
 use crate::model::InstancePath;
@@ -12,7 +12,12 @@ use crate::yang::Schema;
 
 type PatchMembers = BTreeMap<String, Box<RawValue>>;
 
-pub(super) fn read(schema: &Schema, base: &InstancePath, bytes: &[u8]) -> Result<YangPatch> {
+pub(super) fn read(
+    schema: &Schema,
+    base: &InstancePath,
+    bytes: &[u8],
+    edits_max: u64,
+) -> Result<YangPatch> {
     let mut document: PatchMembers = parse(bytes)?;
     let patch =
         take(&mut document, "yang-patch").ok_or_else(|| absent("ietf-yang-patch:yang-patch"))?;
@@ -25,8 +30,8 @@ pub(super) fn read(schema: &Schema, base: &InstancePath, bytes: &[u8]) -> Result
         None => Vec::new(),
     };
     nothing_else(&patch)?;
-    if edits.len() > EDITS_MAX {
-        return Err(wrong(format!("more than {EDITS_MAX} edits")));
+    if edits.len() as u64 > edits_max {
+        return Err(too_many_edits(edits_max));
     }
     let edits = edits.into_iter().map(|mut edit| {
         let draft = UnparsedEdit {

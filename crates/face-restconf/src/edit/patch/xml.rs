@@ -1,22 +1,23 @@
 //! Reads a YANG Patch in XML, in two passes: first the edits, then their values, which may come before their targets.
 
-use super::{EDITS_MAX, NAMESPACE, UnparsedEdit, YangPatch, absent, ensure_unique, wrong};
+use super::{NAMESPACE, UnparsedEdit, YangPatch, absent, ensure_unique, too_many_edits, wrong};
 use crate::codec::{XmlElement, XmlEvent, XmlReader};
 use crate::error::Result;
 use crate::model::InstancePath;
 use crate::tree::DataNode;
 use crate::yang::{NodeId, Schema};
 
-pub(super) fn read(schema: &Schema, base: &InstancePath, bytes: &[u8]) -> Result<YangPatch> {
+pub(super) fn read(
+    schema: &Schema,
+    base: &InstancePath,
+    bytes: &[u8],
+    edits_max: u64,
+) -> Result<YangPatch> {
     let mut drafts = Vec::new();
     let mut first = XmlReader::new(schema, bytes)?;
     let id = patch(&mut first, &mut |reader| {
         drafts.push(draft(reader)?);
-        if drafts.len() > EDITS_MAX {
-            Err(wrong(format!("more than {EDITS_MAX} edits")))
-        } else {
-            Ok(())
-        }
+        if drafts.len() as u64 > edits_max { Err(too_many_edits(edits_max)) } else { Ok(()) }
     })?;
     let resolve = drafts
         .into_iter()

@@ -214,7 +214,10 @@ impl PoolFamily {
         let saw = changes.saw.filter(|_| !layout_changed);
         let definition = if layout_changed {
             let name = self.name.clone();
-            Some(layout::of(model, &name, self.trees(model, state), holder_given)?)
+            let trees = self.trees(model, state);
+            let definition = layout::of(model, &name, trees, holder_given)?;
+            // An edit that leaves it as it is changes only entries, which needs no admin.
+            (trees.before.as_ref() != Some(&definition)).then_some(definition)
         } else {
             None
         };

@@ -13,14 +13,14 @@ fn json(edits: &str) -> Result<YangPatch, RestconfError> {
     let text = format!(
         r#"{{"ietf-yang-patch:yang-patch":{{"patch-id":"p","comment":"c","edit":[{edits}]}}}}"#
     );
-    patch::read(&SCHEMA, &target("/toy:top"), Encoding::Json, text.as_bytes())
+    patch::read(&SCHEMA, &target("/toy:top"), Encoding::Json, text.as_bytes(), patch::EDITS_MAX)
 }
 
 fn xml(edits: &str) -> Result<YangPatch, RestconfError> {
     let text = format!(
         r#"<yang-patch xmlns="urn:ietf:params:xml:ns:yang:ietf-yang-patch" xmlns:t="urn:example:toy"> <patch-id>p</patch-id>{edits}</yang-patch>"#
     );
-    patch::read(&SCHEMA, &target("/toy:top"), Encoding::Xml, text.as_bytes())
+    patch::read(&SCHEMA, &target("/toy:top"), Encoding::Xml, text.as_bytes(), patch::EDITS_MAX)
 }
 
 const JSON: &str = r#"
@@ -112,7 +112,10 @@ fn invalid_patches_are_refused() {
         r#"{"other:yang-patch":{"patch-id":"p"}}"#,
         r#"{"yang-patch":{"patch-id":"p","edit":{}}}"#,
     ] {
-        assert!(patch::read(&SCHEMA, &base, Encoding::Json, text.as_bytes()).is_err(), "{text}");
+        assert!(
+            patch::read(&SCHEMA, &base, Encoding::Json, text.as_bytes(), patch::EDITS_MAX).is_err(),
+            "{text}"
+        );
     }
     for text in [
         "<edit/>",
@@ -124,11 +127,17 @@ fn invalid_patches_are_refused() {
     }
     let whole = r#"{"yang-patch":{"patch-id":"p","edit":[{"edit-id":"1","operation":"remove","target":"/"}]}}"#;
     assert!(
-        patch::read(&SCHEMA, &base, Encoding::Json, whole.as_bytes()).is_err(),
+        patch::read(&SCHEMA, &base, Encoding::Json, whole.as_bytes(), patch::EDITS_MAX).is_err(),
         "the datastore cannot go"
     );
-    let empty =
-        patch::read(&SCHEMA, &base, Encoding::Json, br#"{"yang-patch":{"patch-id":"p"}}"#).unwrap();
+    let empty = patch::read(
+        &SCHEMA,
+        &base,
+        Encoding::Json,
+        br#"{"yang-patch":{"patch-id":"p"}}"#,
+        patch::EDITS_MAX,
+    )
+    .unwrap();
     assert_eq!(empty.edits, []);
 }
 

@@ -148,7 +148,7 @@ proptest! {
             for encoding in [Encoding::Json, Encoding::Xml] {
                 let _ = codec::read(&SCHEMA, None, encoding, bytes);
                 let _ = codec::read_input(&SCHEMA, id("/toy:act"), encoding, bytes);
-                let _ = allod_face_restconf::edit::patch::read(&SCHEMA, &InstancePath::default(), encoding, bytes);
+                let _ = allod_face_restconf::edit::patch::read(&SCHEMA, &InstancePath::default(), encoding, bytes, allod_face_restconf::edit::patch::EDITS_MAX);
             }
         }
         let _ = path::parse(&SCHEMA, Dialect::Rfc8040, &text);

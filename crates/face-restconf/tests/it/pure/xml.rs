@@ -122,8 +122,14 @@ fn hostile_documents_are_refused() {
         + &deep;
     let base = allod_face_restconf::model::InstancePath::default();
     assert!(
-        allod_face_restconf::edit::patch::read(&SCHEMA, &base, Encoding::Xml, patch.as_bytes())
-            .is_err()
+        allod_face_restconf::edit::patch::read(
+            &SCHEMA,
+            &base,
+            Encoding::Xml,
+            patch.as_bytes(),
+            allod_face_restconf::edit::patch::EDITS_MAX
+        )
+        .is_err()
     );
 }
 
