@@ -65,7 +65,7 @@ pub(crate) fn ensure_possible(schema: &Schema, edit: &Edit, exists: bool) -> Res
 
 /// Whether the target of the edit is missing in the node at step `at` of its path.
 pub(crate) fn is_new(schema: &Schema, node: Option<&DataNode>, at: usize, edit: &Edit) -> bool {
-    !node.is_some_and(|node| find(schema, node, at, &edit.target).is_some())
+    node.is_none_or(|node| find(schema, node, at, &edit.target).is_none())
 }
 
 fn missing(schema: &Schema, steps: &[PathStep]) -> RestconfError {

@@ -169,7 +169,8 @@ impl<'a> Compiler<'a> {
             self.data(parent, module, scope, below, depth)?;
         }
         if let Some(when) = origin.text("when") {
-            for id in self.schema_children(parent)[known..].to_vec() {
+            let added = self.schema_children(parent)[known..].to_vec();
+            for id in added {
                 self.nodes[id.0 as usize].when.get_or_insert_with(|| when.to_owned());
             }
         }
