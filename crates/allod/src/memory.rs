@@ -33,7 +33,7 @@ pub fn parts(limits: &AllLimits) -> Vec<MemoryPart> {
         ),
         ("batches", (engine.batch_bytes_max as u64).saturating_mul(2)),
         ("feed", engine.feed_bytes_max as u64),
-        ("watch", limits.native.watch_bytes_max as u64),
+        ("watch", limits.native.watch_bytes_max),
         ("history_index", (engine.index_postings_max as u64).saturating_mul(POSTING_BYTES)),
     ]
     .into_iter()

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::claim::{Claim, ClaimState};
 use crate::event::{
-    ClaimEvent, ClaimGranted, ClaimReleased, Event, IdempotencyEvent, IdempotencyStored,
-    LeaseChanged, PoolDefined, PoolEvent,
+    ClaimEvent, ClaimGranted, ClaimReleased, Event, IdempotencyEvent, LeaseChanged, PoolDefined,
+    PoolEvent,
 };
 use crate::extension::ClaimChange;
 use crate::span::{self, Span};
@@ -77,7 +77,7 @@ impl State {
         match event {
             IdempotencyEvent::Stored(event) => {
                 self.expire_idempotency(&event.key);
-                self.add_idempotency(Arc::new(event.clone()));
+                self.answers.add(Arc::new(event.clone()));
                 self.note(StateChange::IdempotencyAdded(event.key.clone()));
             }
             IdempotencyEvent::Expired(event) => self.expire_idempotency(&event.key),
@@ -300,19 +300,8 @@ impl State {
         Some(pool)
     }
 
-    pub(crate) fn add_idempotency(&mut self, stored: Arc<IdempotencyStored>) {
-        self.idempotency_due.insert((stored.until_ms, stored.key.clone()));
-        self.idempotency.insert(stored.key.clone(), stored);
-    }
-
-    pub(crate) fn drop_idempotency(&mut self, key: &str) -> Option<Arc<IdempotencyStored>> {
-        let stored = self.idempotency.remove(key)?;
-        self.idempotency_due.remove(&(stored.until_ms, stored.key.clone()));
-        Some(stored)
-    }
-
     fn expire_idempotency(&mut self, key: &str) {
-        if let Some(stored) = self.drop_idempotency(key) {
+        if let Some(stored) = self.answers.remove(key) {
             self.note(StateChange::IdempotencyDropped(stored));
         }
     }

@@ -91,9 +91,34 @@ pub struct Transact {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
+    /// Unique for each client, see [`Idempotency::new`].
     pub key: Arc<str>,
     /// Hash of the request; the same key with another fingerprint is refused.
     pub fingerprint: [u8; 32],
+}
+
+impl Idempotency {
+    /// Separates the client from its key. Neither can contain a control character.
+    const SEPARATOR: char = '\u{1f}';
+
+    /// The key of this client, so that two clients can use the same text. `client`: `None` without authentication.
+    pub fn new(client: Option<&str>, key: &str, fingerprint: [u8; 32]) -> Idempotency {
+        let key = match client {
+            Some(client) => format!("{client}{}{key}", Idempotency::SEPARATOR).into(),
+            None => key.into(),
+        };
+        Idempotency { key, fingerprint }
+    }
+
+    /// The client to which a key belongs; empty without authentication.
+    pub fn client_of(key: &str) -> &str {
+        key.rsplit_once(Idempotency::SEPARATOR).map_or("", |(client, _)| client)
+    }
+
+    /// The key as the client has sent it.
+    pub fn sent_key(key: &str) -> &str {
+        key.rsplit_once(Idempotency::SEPARATOR).map_or(key, |(_, key)| key)
+    }
 }
 
 impl Transact {

@@ -19,16 +19,22 @@ pub(crate) mod valid;
 
 use std::sync::Arc;
 
+use crate::claim::Want;
 use crate::command::{Command, Expect, Stamp};
-use crate::event::Event;
-use crate::limits::Limits;
+use crate::event::{ClaimEvent, Event};
+use crate::limits::{Limits, at_most};
 use crate::random;
 use crate::receipt::{Outcome, Receipt};
 use crate::refusal::{Refusal, Refused};
+use crate::span::Span;
+use crate::spanset::StepsUsedUp;
 use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::undo::Undo;
 use crate::{alarm, blocks, outbox, requests};
+
+/// The search steps for each claim or quarantine that ends because another claim needs its values.
+const STEPS_PER_END: u64 = 10;
 
 /// The result of a command that was accepted.
 #[derive(Debug)]
@@ -51,8 +57,17 @@ pub fn decide(
     let version = state.position + 1;
     state.begin();
     state.now_ms = now_ms;
-    let mut draft =
-        Draft { state, limits, now_ms, version, seed: stamp.seed, events: Vec::new(), ended: 0 };
+    let mut draft = Draft {
+        state,
+        limits,
+        now_ms,
+        version,
+        seed: stamp.seed,
+        events: Vec::new(),
+        ended: 0,
+        search_steps: limits.search_steps_max,
+        searched: None,
+    };
     let answer = match command {
         Command::Transact(transact) => transact::run(&mut draft, transact),
         Command::PutPool(put) => one(pool::put(&mut draft, put)),
@@ -102,6 +117,21 @@ pub(crate) struct Draft<'a> {
     pub events: Vec<Event>,
     /// The number of claims that were ended for the claim that is being decided.
     pub ended: u64,
+    /// The steps that are left for searches, see [`Limits::search_steps_max`].
+    search_steps: u64,
+    /// The last of these searches.
+    searched: Option<CommonSearch>,
+}
+
+/// How far a search for a value that is free in several pools has come, so that the next claim of a transaction does not
+/// begin again at the lowest value.
+struct CommonSearch {
+    pools: Vec<Arc<str>>,
+    want: Want,
+    /// No value below it is free in all of the pools.
+    from: u128,
+    /// The number of events when this was true.
+    events: usize,
 }
 
 /// A point in a draft to which it can be rolled back.
@@ -127,20 +157,69 @@ impl Draft<'_> {
         self.state.back_to(mark.changes);
         self.events.truncate(mark.events);
         self.ended = mark.ended;
+        self.searched = None;
     }
 
     /// Records the end of a claim whose values another claim needs.
     pub fn end(&mut self, event: Event) {
         self.record(event);
         self.ended += 1;
+        self.search_steps = self.search_steps.saturating_sub(STEPS_PER_END);
     }
 
     pub fn may_end_more(&self) -> bool {
-        self.ended < self.limits.claims_ended_per_claim_max
+        self.ended < self.limits.claims_ended_per_claim_max && self.search_steps >= STEPS_PER_END
+    }
+
+    /// Counts search steps.
+    pub fn spend(&mut self, steps: u64) -> Result<(), Refusal> {
+        self.ensure_steps(steps)?;
+        self.search_steps -= steps;
+        Ok(())
+    }
+
+    /// Refuses when the command has fewer search steps left.
+    pub fn ensure_steps(&self, steps: u64) -> Result<(), Refusal> {
+        let (max, left) = (self.limits.search_steps_max, self.search_steps);
+        at_most("search_steps_max", max, (max - left).saturating_add(steps))
     }
 
     pub fn pool(&self, name: &Arc<str>) -> Result<&Pool, Refusal> {
         self.state.pool(name).ok_or_else(|| Refusal::PoolUnknown { pool: name.clone() })
+    }
+
+    /// The smallest value that is free in all of the pools; a refusal when the search takes too many steps.
+    pub fn pick_common(
+        &mut self,
+        names: &[Arc<str>],
+        want: &Want,
+    ) -> Result<Option<Span>, Refusal> {
+        let last = self.searched.take().filter(|last| {
+            last.pools == names && last.want == *want && self.only_granted_since(last.events)
+        });
+        let from = last.map_or(0, |last| last.from);
+        let pools = names.iter().map(|name| self.pool(name)).collect::<Result<Vec<_>, _>>()?;
+        let mut steps = self.search_steps;
+        let found = pick::pick_common(&pools, want, from, &mut steps);
+        self.search_steps = steps;
+        let found = found.map_err(|StepsUsedUp| Refusal::SearchTooLong {
+            pools: names.to_vec(),
+            steps_max: self.limits.search_steps_max,
+        })?;
+        if let Some(value) = found {
+            let (pools, want) = (names.to_vec(), want.clone());
+            let events = self.events.len();
+            self.searched = Some(CommonSearch { pools, want, from: value.first, events });
+        }
+        Ok(found)
+    }
+
+    /// Whether no value has become free since the draft had this number of events.
+    fn only_granted_since(&self, events: usize) -> bool {
+        let since = self.events.get(events..);
+        since.is_some_and(|since| {
+            since.iter().all(|event| matches!(event, Event::Claim(ClaimEvent::Granted(_))))
+        })
     }
 
     pub fn random(&mut self) -> u64 {

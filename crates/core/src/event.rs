@@ -172,6 +172,14 @@ pub struct IdempotencyStored {
     pub receipt: Arc<Receipt>,
 }
 
+impl IdempotencyStored {
+    /// The approximate size in memory, for the limits.
+    pub fn bytes(&self) -> u64 {
+        const ENTRY: usize = 200;
+        (ENTRY + self.key.len()) as u64 + self.receipt.bytes()
+    }
+}
+
 /// The time of a stored answer is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyExpired {

@@ -32,10 +32,17 @@ limits! {
     /// Expired claims and quarantines that one new claim may end to get its values.
     claims_ended_per_claim_max = 5000,
     pools_per_claim_max = 64,
+    /// Steps of the searches in one command. A step is one gap examined for a value that is free in several pools, or one
+    /// expired claim examined for it. A claim or quarantine that ends because another claim needs its values is ten steps.
+    search_steps_max = 100_000,
     ops_per_transaction_max = 1000,
     /// Sum of the counts of its claims, for each of their pools.
     values_per_transaction_max = 65_536,
     idempotency_keys_max = 500_000,
+    /// The approximate size of all answers that are stored under idempotency keys.
+    idempotency_bytes_max = 512 << 20,
+    /// The share of both limits that one authenticated client may use.
+    idempotency_client_percent_max = 25,
     idempotency_ms = 3600 * 1000,
     lease_ms_max = 100 * 366 * 24 * 3600 * 1000,
     providers_max = 2_000_000,

@@ -14,6 +14,20 @@ pub struct Receipt {
     pub outcomes: Vec<Outcome>,
 }
 
+impl Receipt {
+    /// The approximate size in memory.
+    pub fn bytes(&self) -> u64 {
+        let more = self.outcomes.iter().map(|outcome| match outcome {
+            Outcome::Claimed { claims, .. } => claims.iter().map(ClaimIn::bytes).sum(),
+            Outcome::Leased(claim) => claim.bytes(),
+            Outcome::Allocated { consumers } => consumers.len() * size_of::<(Uuid, Option<u64>)>(),
+            Outcome::Ids(spans) => spans.len() * size_of::<Span>(),
+            _ => 0,
+        });
+        (more.sum::<usize>() + self.outcomes.len() * size_of::<Outcome>()) as u64
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     PoolPut {
@@ -83,4 +97,14 @@ pub struct ClaimIn {
     pub pool: Arc<str>,
     pub kind: Kind,
     pub claim: Claim,
+}
+
+impl ClaimIn {
+    /// The approximate size in memory.
+    fn bytes(&self) -> usize {
+        let claim = &self.claim;
+        let labels = claim.labels.iter().map(|(name, text)| name.len() + text.len() + 32);
+        let spans = claim.values.spans().count() * size_of::<Span>();
+        size_of::<ClaimIn>() + claim.key.len() + claim.owner.len() + spans + labels.sum::<usize>()
+    }
 }

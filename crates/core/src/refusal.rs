@@ -96,6 +96,10 @@ refusals! {
         /// The idempotency key was used before with another request.
         IdempotencyDiffers { key: Arc<str> }
             => "idempotency_differs", Change, "idempotency key '{key}' was used for a different request";
+        /// There is no space for another answer under an idempotency key. `until_ms`: when the first stored one expires.
+        IdempotencyFull { limit: &'static str, until_ms: u64 }
+            => "idempotency_full", WaitUntil(*until_ms),
+               "there is no space for another idempotency key ({limit}); retry later, or send the request without a key";
         PoolUnknown { pool: Arc<str> }
             => "pool_unknown", Change, "there is no pool '{pool}'";
         PoolGenerationDiffers { pool: Arc<str>, actual: Option<u64> }
@@ -152,6 +156,11 @@ refusals! {
         /// No value is free in all of the pools.
         SyncExhausted { reports: Vec<(Arc<str>, Exhausted)> }
             => "sync_exhausted", WaitForRelease, "no value is free in all of the {} pools", reports.len();
+        /// The free values of the pools are too fragmented to find one that they have in common.
+        SearchTooLong { pools: Vec<Arc<str>>, steps_max: u64 }
+            => "search_too_long", Change,
+               "no value that is free in all of the {} pools was found in {steps_max} steps (search_steps_max), because \
+                their free values are too fragmented; name a value, or claim fewer values in one transaction", pools.len();
         /// A condition of the transaction does not hold. `actual` describes the actual state.
         CheckFailed { what: String, actual: String }
             => "check_failed", Reread, "{what} does not hold: {actual}";

@@ -25,7 +25,7 @@ use crate::claim::Parity;
 use crate::span::{self, Span, low_ones};
 
 pub use cursor::Iter;
-pub use meet::{first_common, first_common_block, first_common_run};
+pub use meet::{CommonMatch, StepsUsedUp, first_common, first_common_block, first_common_run};
 
 use goal::{AnyValue, ExactBlock, FreeBlock, FreeRun, OfParity};
 use node::TreeNode;

@@ -2,6 +2,7 @@
 //!
 //! It changes only through `apply`, and back through [`undo`]. Deciding is in `decide`, reading for faces in `view`.
 
+pub(crate) mod answers;
 pub mod capacity;
 pub mod pool;
 pub mod recent;
@@ -11,12 +12,13 @@ pub(crate) mod slots;
 pub mod undo;
 pub mod zones;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::alarm::Alarms;
 use crate::event::IdempotencyStored;
 use crate::outbox::Outbox;
+use answers::StoredAnswers;
 use capacity::Capacity;
 use pool::Pool;
 use undo::ChangeLog;
@@ -41,9 +43,7 @@ pub struct State {
     /// When the next quarantine, lease or cleanup of each pool is due.
     pub(crate) due: BTreeSet<(u64, PoolIx)>,
     /// Answers by idempotency key.
-    pub(crate) idempotency: HashMap<Arc<str>, Arc<IdempotencyStored>>,
-    /// When each of them expires.
-    pub(crate) idempotency_due: BTreeSet<(u64, Arc<str>)>,
+    pub(crate) answers: StoredAnswers,
     /// Providers, and what consumers hold of them.
     pub(crate) capacity: Capacity,
     /// The pools with a request of this key that is to get the same value in all of them.
@@ -78,13 +78,13 @@ impl State {
     /// When the next tick has something to do.
     pub fn next_due_ms(&self) -> Option<u64> {
         let pool = self.due.first().map(|&(at, _)| at);
-        let idempotency = self.idempotency_due.first().map(|&(at, _)| at);
-        pool.into_iter().chain(idempotency).chain(self.capacity.next_due_ms()).min()
+        let answers = self.answers.next_due().map(|&(at, _)| at);
+        pool.into_iter().chain(answers).chain(self.capacity.next_due_ms()).min()
     }
 
     /// The answer under this idempotency key.
     pub fn idempotency(&self, key: &str) -> Option<&Arc<IdempotencyStored>> {
-        self.idempotency.get(key)
+        self.answers.get(key)
     }
 
     pub(crate) fn pool_at(&self, ix: PoolIx) -> Option<&Pool> {

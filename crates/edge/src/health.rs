@@ -10,8 +10,8 @@ use crate::{Access, Exporter, Problem, Reply, Route};
 
 /// The readiness check behind `/readyz`.
 pub trait Ready: Send + Sync {
-    /// `Err` says for an operator why the server is not ready.
-    fn ready(&self) -> Result<(), String>;
+    /// `Err` says for an operator why the server is not ready; `Ok(Some(…))`, what is wrong although it is ready.
+    fn ready(&self) -> Result<Option<String>, String>;
 }
 
 /// `/healthz`, `/readyz` and `/metrics`.
@@ -22,7 +22,8 @@ pub fn routes(ready: Arc<dyn Ready>, exporter: Exporter) -> Vec<Route> {
             let ready = ready.ready();
             async move {
                 match ready {
-                    Ok(()) => text("ready\n"),
+                    Ok(None) => text("ready\n"),
+                    Ok(Some(warning)) => text(format!("ready\nwarning: {warning}\n")),
                     Err(why) => not_ready(why).reply(),
                 }
             }

@@ -62,7 +62,7 @@ impl Engine {
         checkpoints: Arc<dyn CheckpointStore>,
         config: Config,
     ) -> std::io::Result<Engine> {
-        Engine::start_with_clock(journal, checkpoints, config, Arc::new(SystemClock))
+        Engine::start_with_clock(journal, checkpoints, config, Arc::new(SystemClock::default()))
     }
 
     pub fn start_with_clock(

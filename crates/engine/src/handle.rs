@@ -20,7 +20,7 @@ use crate::history::HistoryReader;
 use crate::queue::{CommandQueue, Job};
 use crate::reader::JournalReader;
 use crate::retention::Retention;
-use crate::stamp::Clock;
+use crate::stamp::{Clock, ClockStatus};
 
 /// A committed position, and the hash that proves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -81,6 +81,7 @@ pub struct EngineStatus {
     pub checkpoint_ms: Option<u64>,
     pub now_ms: u64,
     pub uptime_ms: u64,
+    pub clock: ClockStatus,
     pub counters: EngineCounters,
     pub journal: Guarantees,
 }
@@ -140,6 +141,15 @@ impl SharedState {
         self.clock.now_ms()
     }
 
+    /// The time, not before the time of this state. Another server may have written it, with a clock that is ahead.
+    pub(crate) fn now_ms_after(&self, state: &State) -> u64 {
+        let now_ms = self.now_ms();
+        if now_ms < state.now_ms {
+            self.clock.advance_to(state.now_ms);
+        }
+        now_ms.max(state.now_ms)
+    }
+
     /// Installs a replayed state.
     pub(crate) fn install(&self, state: State, tail: &Tail) {
         let position = state.position;
@@ -190,7 +200,7 @@ impl SharedState {
     /// Reads the committed state.
     pub fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> T {
         let committed = self.committed.read();
-        let now_ms = self.now_ms().max(committed.state.now_ms);
+        let now_ms = self.now_ms_after(&committed.state);
         look(&Snapshot { state: &committed.state, now_ms, at: committed.at })
     }
 
@@ -293,6 +303,7 @@ impl Handle {
             checkpoint_ms: Some(checkpoint_ms).filter(|&ms| ms > 0),
             now_ms,
             uptime_ms: now_ms.saturating_sub(self.shared.started_ms),
+            clock: self.shared.clock.status(),
             counters: self.shared.counts.read(),
             journal: self.journal.guarantees(),
         }

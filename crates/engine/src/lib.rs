@@ -45,7 +45,7 @@ pub use reader::JournalReadError;
 pub use replay::{Halt, Replica, apply_item, decode_record, recover};
 pub use restore::{RestoreError, RestoreSummary, restore, verify_segment};
 pub use retention::{Archive, ArchiveError, ArchiveSegment};
-pub use stamp::{Clock, SystemClock};
+pub use stamp::{Clock, ClockStatus, SystemClock, TimeSource};
 pub use verify::{Verification, verify};
 pub use witness::{discard_witnesses, loss_witnesses};
 pub use writer::{BatchWriter, Pause};

@@ -223,7 +223,7 @@ impl BatchWriter {
     }
 
     fn decide_batch(&mut self, commands: &[&Command]) -> Batch {
-        let now_ms = self.shared.now_ms().max(self.replica.state.now_ms);
+        let now_ms = self.shared.now_ms_after(&self.replica.state);
         let mut batch = Batch { undo: Some(Vec::new()), ..Batch::default() };
         if !self.leading {
             batch.body.push(&Item::Epoch { writer: self.name.clone() });

@@ -132,9 +132,8 @@ fn value(text: ValueText) -> allod_core::value::ValueText {
 }
 
 pub(crate) fn transaction(call: &Call, body: TransactionBody) -> Result<Transact, Problem> {
-    let idempotency = call.header(&IDEMPOTENCY_KEY)?.map(|key| Idempotency {
-        key: key.into(),
-        fingerprint: *blake3::hash(&call.body).as_bytes(),
+    let idempotency = call.header(&IDEMPOTENCY_KEY)?.map(|key| {
+        Idempotency::new(call.identity().name(), key, *blake3::hash(&call.body).as_bytes())
     });
     let mut ops = Vec::with_capacity(body.ops.len());
     for (index, op) in body.ops.into_iter().enumerate() {

@@ -19,6 +19,9 @@ use crate::wire::{
     ExhaustedAnswer, HeldAnswer, HolderAnswer, RefusalMembers, Time, TrimmedMembers, WireValue,
 };
 
+/// When a client whose idempotency keys are used up may retry. Answers expire all the time.
+const IDEMPOTENCY_RETRY_S: u32 = 10;
+
 /// A refusal of a request whose path names the resource.
 pub(crate) fn alone(refusal: impl Into<Refusal>, at: &CommitPoint) -> Reply {
     let refusal = refusal.into();
@@ -49,7 +52,10 @@ fn reply(head: Head, op: Option<usize>, refusal: &Refusal, at: &CommitPoint) -> 
         return to_wire::at_position(Problem::malformed(format!("{field}{refusal}")).reply(), at);
     }
     let (status, title) = head;
-    let problem = Problem::new(status, refusal.code(), title, refusal.to_string());
+    let mut problem = Problem::new(status, refusal.code(), title, refusal.to_string());
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        problem = problem.retry_after(IDEMPOTENCY_RETRY_S);
+    }
     let (advice, wait_until) = match refusal.advice() {
         Advice::Reread => ("reread", None),
         Advice::WaitUntil(ms) => ("wait_until", Some(Time { ms })),
@@ -85,6 +91,10 @@ fn head(refusal: &Refusal) -> Head {
         Refusal::IdempotencyDiffers { .. } => {
             (StatusCode::UNPROCESSABLE_ENTITY, "idempotency key used for another request")
         }
+        Refusal::IdempotencyFull { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "no space for another idempotency key")
+        }
+        Refusal::SearchTooLong { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "search too long"),
         Refusal::PoolUnknown { .. } => not_found("pool not found"),
         Refusal::PoolGenerationDiffers { .. } => differs("pool generation differs"),
         Refusal::PoolKindDiffers { .. } => conflict("pool kind differs"),
@@ -123,6 +133,10 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
         Refusal::Capacity(refusal) => capacity::members(refusal),
         Refusal::LimitExceeded { limit, max, actual } => {
             RefusalMembers { limit: Some(limit), max: Some(*max), actual: Some(*actual), ..none }
+        }
+        Refusal::IdempotencyFull { limit, .. } => RefusalMembers { limit: Some(limit), ..none },
+        Refusal::SearchTooLong { steps_max, .. } => {
+            RefusalMembers { limit: Some("search_steps_max"), max: Some(*steps_max), ..none }
         }
         Refusal::IdempotencyDiffers { key } => RefusalMembers { key: Some(key), ..none },
         Refusal::PoolUnknown { pool }

@@ -216,6 +216,7 @@ pub(crate) fn status(status: EngineStatus) -> wire::Status {
         epoch: status.epoch,
         now: Time { ms: status.now_ms },
         uptime_ms: status.uptime_ms,
+        clock: wire::ClockAgreement { off_ms: status.clock.off_ms, jumps: status.clock.jumps },
         queue: wire::QueueStatus {
             commands: status.queue_commands,
             commands_max: status.queue_commands_max,

@@ -54,6 +54,7 @@ pub(crate) fn error(refusal: &Refusal, operation: &WriteOperation<'_>) -> Placem
         | Refusal::Requests(_)
         | Refusal::Outbox(_)
         | Refusal::Alarm(_)
+        | Refusal::IdempotencyFull { .. }
         | Refusal::IdempotencyDiffers { .. }
         | Refusal::PoolUnknown { .. }
         | Refusal::PoolGenerationDiffers { .. }
@@ -73,6 +74,7 @@ pub(crate) fn error(refusal: &Refusal, operation: &WriteOperation<'_>) -> Placem
         | Refusal::SyncDiffers { .. }
         | Refusal::PoolExhausted { .. }
         | Refusal::SyncExhausted { .. }
+        | Refusal::SearchTooLong { .. }
         | Refusal::CheckFailed { .. } => PlacementError::conflict(refusal.to_string()),
     }
 }

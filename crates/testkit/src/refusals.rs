@@ -118,7 +118,7 @@ fn judge_transaction(
     now_ms: u64,
 ) -> Judgement {
     match (refused.code.as_str(), &transact.idempotency) {
-        ("invalid" | "limit_exceeded", _) => return Open,
+        ("invalid" | "limit_exceeded" | "idempotency_full" | "search_too_long", _) => return Open,
         ("idempotency_differs", Some(given)) => {
             let known = model.requests.get(&given.key);
             let other = known.is_some_and(|known| known.fingerprint != given.fingerprint);

@@ -171,13 +171,17 @@ async fn engine_stopped(engine: &Engine) {
 struct EngineReady(Handle);
 
 impl Ready for EngineReady {
-    fn ready(&self) -> Result<(), String> {
+    fn ready(&self) -> Result<Option<String>, String> {
         let status = self.0.status();
-        match status.degraded {
-            Some(why) => Err(why),
-            None if status.ready => Ok(()),
-            None => Err("the journal is being replayed".into()),
+        if let Some(why) = status.degraded {
+            return Err(why);
         }
+        if !status.ready {
+            return Err("the journal is being replayed".into());
+        }
+        let off_ms = status.clock.off_ms;
+        Ok((off_ms != 0)
+            .then(|| format!("the machine's clock differs from the server's time by {off_ms} ms")))
     }
 }
 

@@ -40,6 +40,7 @@ pub struct StatusAnswer {
     epoch: u64,
     now: String,
     uptime_ms: u64,
+    clock: ClockAgreement,
     queue: QueueStatus,
     checkpoint_position: u64,
     checkpoint_at: Option<String>,
@@ -47,6 +48,12 @@ pub struct StatusAnswer {
     last_append_ms: f64,
     last_batch_commands: u64,
     journal: JournalStatus,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+struct ClockAgreement {
+    off_ms: i64,
+    jumps: u64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -108,6 +115,18 @@ impl StatusAnswer {
     }
 }
 
+impl ClockAgreement {
+    /// Empty while the machine's clock agrees with the server's time.
+    fn problem(self) -> String {
+        let off = format::short_duration(Duration::from_millis(self.off_ms.unsigned_abs()));
+        match self.off_ms {
+            0 => String::new(),
+            1.. => format!("the machine's clock is {off} ahead, {} jumps", self.jumps),
+            _ => format!("the machine's clock is {off} behind, {} jumps", self.jumps),
+        }
+    }
+}
+
 impl JournalStatus {
     fn guarantee(&self) -> &'static str {
         match (self.durable, self.replicated) {
@@ -127,6 +146,7 @@ fn describe(status: &StatusAnswer, server: &str) -> String {
         ("state", status.state()),
         ("uptime", format::short_duration(Duration::from_millis(status.uptime_ms))),
         ("time", format::time(&status.now)),
+        ("clock", status.clock.problem()),
         ("journal", format!("{}, {}", status.journal.name, status.journal.guarantee())),
         ("note", status.journal.note.clone().unwrap_or_default()),
         ("position", format!("{}, epoch {}", status.position, status.epoch)),
@@ -151,7 +171,7 @@ mod tests {
     pub(super) fn status(changes: &str) -> StatusAnswer {
         let mut value: serde_json::Value = serde_json::from_str(
             r#"{"version":"0.1.0","ready":true,"degraded":null,"position":120,"hash":"ab12","epoch":2,
-            "now":"2026-11-15T10:00:10.000Z","uptime_ms":7510000,"queue":{"commands":3,"commands_max":16384},
+            "now":"2026-11-15T10:00:10.000Z","uptime_ms":7510000,"clock":{"off_ms":0,"jumps":0},"queue":{"commands":3,"commands_max":16384},
             "checkpoint_position":100,"checkpoint_at":"2026-11-15T09:00:00.000Z",
             "counters":{"commands":50,"records":20,"bytes":2048,"conflicts":0,"checkpoints":1},
             "last_append_ms":0.8123,"last_batch_commands":4,

@@ -202,8 +202,7 @@ fn claim_same(
     }
     let before = draft.mark();
     loop {
-        let pools = missing.iter().map(|name| draft.pool(name)).collect::<Result<Vec<_>, _>>()?;
-        if let Some(value) = pick::pick_common(&pools, &claim.want) {
+        if let Some(value) = draft.pick_common(missing, &claim.want)? {
             return grant_all(draft, claim, missing, value, None);
         }
         let mut ended = false;
@@ -215,6 +214,7 @@ fn claim_same(
         }
     }
     for value in room::expired_values(draft, claim, missing)? {
+        draft.spend(missing.len() as u64)?;
         if room::for_value(draft, claim, missing, value).is_ok() {
             return grant_all(draft, claim, missing, value, None);
         }

@@ -8,7 +8,7 @@ use crate::claim::{Parity, Want};
 use crate::pool::Strategy;
 use crate::random;
 use crate::span::{self, Span, low_ones};
-use crate::spanset::{self, SpanSet};
+use crate::spanset::{self, SpanSet, StepsUsedUp};
 use crate::state::pool::Pool;
 
 const MAX: u128 = u128::MAX;
@@ -40,18 +40,24 @@ pub(crate) fn pick(pool: &Pool, want: &Want, strategy: Strategy, seed: u64) -> O
     }
 }
 
-/// The smallest value that is free in all of the pools.
-pub(crate) fn pick_common(pools: &[&Pool], want: &Want) -> Option<Span> {
+/// The smallest value at or after `from` that is free in all of the pools.
+pub(crate) fn pick_common(
+    pools: &[&Pool],
+    want: &Want,
+    from: u128,
+    steps: &mut u64,
+) -> Result<Option<Span>, StepsUsedUp> {
     let sets: Vec<&SpanSet> = pools.iter().map(|pool| &pool.free).collect();
-    if let Some(bits) = block_bits(pools.first()?, want) {
-        return spanset::first_common_block(&sets, 0, bits).map(|base| Span::block(base, bits));
+    if let Some(bits) = pools.first().and_then(|pool| block_bits(pool, want)) {
+        let base = spanset::first_common_block(&sets, from, bits, steps)?;
+        return Ok(base.map(|base| Span::block(base, bits)));
     }
     if want.count > 1 {
         let len = u128::from(want.count);
-        return spanset::first_common_run(&sets, 0, len)
-            .map(|first| Span { first, last: first + len - 1 });
+        let first = spanset::first_common_run(&sets, from, len, steps)?;
+        return Ok(first.map(|first| Span { first, last: first + len - 1 }));
     }
-    spanset::first_common(&sets, 0, want.parity).map(Span::one)
+    Ok(spanset::first_common(&sets, from, want.parity, steps)?.map(Span::one))
 }
 
 /// The part of a span that satisfies the claim, or one of its values if they need not be contiguous.

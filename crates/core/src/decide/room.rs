@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::claim::ParsedClaim;
 use super::pick::{self, block_bits};
-use super::{Draft, release};
+use super::{Draft, STEPS_PER_END, release};
 use crate::claim::{Parity, Values, Want};
 use crate::event::{Event, QuarantineEnded, ReleaseCause};
 use crate::limits::at_most;
@@ -33,6 +33,7 @@ pub(super) fn for_value(
     for name in pools {
         conflicts(draft, claim, name, value, &mut events)?;
     }
+    draft.ensure_steps(STEPS_PER_END.saturating_mul(events.len() as u64))?;
     events.into_iter().for_each(|event| draft.end(event));
     Ok(())
 }

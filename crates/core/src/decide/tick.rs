@@ -43,6 +43,6 @@ fn consumer_due(draft: &Draft<'_>) -> Option<Event> {
 }
 
 fn idempotency_due(draft: &Draft<'_>) -> Option<Event> {
-    let (_, key) = draft.state.idempotency_due.first().filter(|(at, _)| *at <= draft.now_ms)?;
+    let (_, key) = draft.state.answers.next_due().filter(|(at, _)| *at <= draft.now_ms)?;
     Some(IdempotencyExpired { key: key.clone() }.into())
 }

@@ -48,12 +48,14 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
     }
     let receipt = Receipt { outcomes };
     if let Some(idempotency) = &transact.idempotency {
-        draft.record(IdempotencyStored {
+        let stored = IdempotencyStored {
             key: idempotency.key.clone(),
             fingerprint: idempotency.fingerprint,
             until_ms: draft.now_ms.saturating_add(draft.limits.idempotency_ms),
             receipt: Arc::new(receipt.clone()),
-        });
+        };
+        ensure_space(draft, &stored).map_err(whole)?;
+        draft.record(stored);
     }
     extension::claims_decided(draft).map_err(whole)?;
     Ok(receipt)
@@ -62,21 +64,42 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
 /// The receipt that is stored under this key, if any.
 fn remembered(draft: &Draft<'_>, idempotency: &Idempotency) -> Result<Option<Receipt>, Refusal> {
     let key = &idempotency.key;
-    at_most("key_bytes_max", draft.limits.key_bytes_max, key.len() as u64)?;
-    if key.is_empty() {
+    let sent = Idempotency::sent_key(key);
+    at_most("key_bytes_max", draft.limits.key_bytes_max, sent.len() as u64)?;
+    if sent.is_empty() {
         let what = "the idempotency key is empty".into();
         return Err(Refusal::Invalid { what, fix: "leave it out, or give one" });
     }
     match draft.state.idempotency(key) {
         Some(stored) if stored.until_ms <= draft.now_ms => Ok(None),
         Some(stored) if stored.fingerprint != idempotency.fingerprint => {
-            Err(Refusal::IdempotencyDiffers { key: key.clone() })
+            Err(Refusal::IdempotencyDiffers { key: sent.into() })
         }
         Some(stored) => Ok(Some(Receipt::clone(&stored.receipt))),
-        None => {
-            let known = draft.state.idempotency.len() as u64 + 1;
-            at_most("idempotency_keys_max", draft.limits.idempotency_keys_max, known)?;
-            Ok(None)
-        }
+        None => Ok(None),
     }
+}
+
+/// Refuses when there is no space for another answer: of all clients, or of this one.
+fn ensure_space(draft: &Draft<'_>, stored: &IdempotencyStored) -> Result<(), Refusal> {
+    let (limits, answers) = (draft.limits, &draft.state.answers);
+    let client = Idempotency::client_of(&stored.key);
+    // Without authentication there is one client, which may use all.
+    let percent = if client.is_empty() { 100 } else { limits.idempotency_client_percent_max };
+    let share = |max: u64| (u128::from(max) * u128::from(percent) / 100) as u64;
+    let (total, own, bytes) = (answers.total(), answers.used_by(client), stored.bytes());
+    let is_full = |used: u64, more: u64, max: u64| used.saturating_add(more) > max;
+    let limit = if is_full(total.keys, 1, limits.idempotency_keys_max) {
+        "idempotency_keys_max"
+    } else if is_full(total.bytes, bytes, limits.idempotency_bytes_max) {
+        "idempotency_bytes_max"
+    } else if is_full(own.keys, 1, share(limits.idempotency_keys_max))
+        || is_full(own.bytes, bytes, share(limits.idempotency_bytes_max))
+    {
+        "idempotency_client_percent_max"
+    } else {
+        return Ok(());
+    };
+    let until_ms = answers.next_due().map_or(draft.now_ms, |&(until_ms, _)| until_ms);
+    Err(Refusal::IdempotencyFull { limit, until_ms })
 }

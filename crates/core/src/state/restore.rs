@@ -77,13 +77,11 @@ impl State {
             rows: pool.freeze_rows(),
             requests: pool.requests().map(Requests::freeze),
         };
-        let idempotency =
-            self.idempotency_due.iter().filter_map(|(_, key)| self.idempotency.get(key).cloned());
         Frozen {
             position: self.position,
             now_ms: self.now_ms,
             pools: self.pools().map(pool).collect(),
-            idempotency: idempotency.collect(),
+            idempotency: self.answers.iter().cloned().collect(),
             capacity: self.capacity.freeze(),
             notifications: self.outbox.from(0).cloned().collect(),
             alarms: self.alarms.values().cloned().collect(),
@@ -140,7 +138,7 @@ impl Restorer {
     }
 
     pub fn idempotency(&mut self, stored: IdempotencyStored) {
-        self.state.add_idempotency(Arc::new(stored));
+        self.state.answers.add(Arc::new(stored));
     }
 
     pub fn class(&mut self, named: NameEntry) {

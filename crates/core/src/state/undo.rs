@@ -74,8 +74,8 @@ impl State {
                 StateChange::PoolAdded(ix) => drop(self.drop_pool(ix)),
                 StateChange::PoolDropped(pool) => self.add_pool(pool),
                 StateChange::Pool(ix, change) => self.undo_pool(ix, change),
-                StateChange::IdempotencyAdded(key) => drop(self.drop_idempotency(&key)),
-                StateChange::IdempotencyDropped(stored) => self.add_idempotency(stored),
+                StateChange::IdempotencyAdded(key) => drop(self.answers.remove(&key)),
+                StateChange::IdempotencyDropped(stored) => self.answers.add(stored),
                 StateChange::Capacity(change) => self.capacity.undo(change),
                 StateChange::Alarm { object, kind, before } => {
                     drop(self.alarms.put(object, kind, before))

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use allod_core::claim::Parity;
 use allod_core::span::Span;
-use allod_core::spanset::{SpanSet, first_common, first_common_block, first_common_run};
+use allod_core::spanset::{
+    SpanSet, StepsUsedUp, first_common, first_common_block, first_common_run,
+};
 
 const MAX: u128 = u128::MAX;
 
@@ -70,10 +72,11 @@ fn whole_number_line_is_an_ordinary_set() {
     assert_eq!(line.last_block(MAX - 1, 128), None);
     assert_eq!(line.best_fit_block(129), None);
     assert_eq!(line.first_block(0, 129), None);
-    assert_eq!(first_common(&[&line, &line], MAX, None), Some(MAX));
-    assert_eq!(first_common(&[&line, &line], MAX, Some(Parity::Even)), None);
-    assert_eq!(first_common_run(&[&line, &line], 1, MAX), Some(1));
-    assert_eq!(first_common_block(&[&line, &line], 0, 128), Some(0));
+    let steps = &mut 100;
+    assert_eq!(first_common(&[&line, &line], MAX, None, steps), Ok(Some(MAX)));
+    assert_eq!(first_common(&[&line, &line], MAX, Some(Parity::Even), steps), Ok(None));
+    assert_eq!(first_common_run(&[&line, &line], 1, MAX, steps), Ok(Some(1)));
+    assert_eq!(first_common_block(&[&line, &line], 0, 128, steps), Ok(Some(0)));
 }
 
 #[test]
@@ -253,9 +256,22 @@ fn common_value_of_sets_that_rarely_agree_is_found_fast() {
     let sevens = SpanSet::from_spans((0..20_000).map(|at| Span::one(7 * at)));
     let sets = [&threes, &fives, &sevens];
     for at in 0..500 {
-        assert_eq!(first_common(&sets, 105 * at + 1, None), Some(105 * (at + 1)));
+        // At most 36 multiples of three and fewer of the others lie between two common ones.
+        let steps = &mut 100;
+        assert_eq!(first_common(&sets, 105 * at + 1, None, steps), Ok(Some(105 * (at + 1))));
         let odd = if at % 2 == 0 { at + 1 } else { at + 2 };
-        assert_eq!(first_common(&sets, 105 * at + 1, Some(Parity::Odd)), Some(105 * odd));
+        let found = first_common(&sets, 105 * at + 1, Some(Parity::Odd), &mut 200);
+        assert_eq!(found, Ok(Some(105 * odd)));
     }
-    assert_eq!(first_common(&sets, 59_998, None), None);
+    assert_eq!(first_common(&sets, 59_998, None, &mut 100), Ok(None));
+}
+
+#[test]
+fn search_for_a_common_value_ends_with_its_steps() {
+    let even = SpanSet::from_spans((0..50_000).map(|at| Span::one(2 * at)));
+    let odd = SpanSet::from_spans((0..50_000).map(|at| Span::one(2 * at + 1)));
+    let mut steps = 1000;
+    assert_eq!(first_common(&[&even, &odd], 0, None, &mut steps), Err(StepsUsedUp));
+    assert_eq!(steps, 0);
+    assert_eq!(first_common(&[&even, &odd], 99_900, None, &mut 1000), Ok(None));
 }

@@ -24,8 +24,8 @@ struct Echo {
 struct Always;
 
 impl Ready for Always {
-    fn ready(&self) -> Result<(), String> {
-        Ok(())
+    fn ready(&self) -> Result<Option<String>, String> {
+        Ok(None)
     }
 }
 

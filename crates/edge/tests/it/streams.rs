@@ -39,8 +39,8 @@ impl Drop for Running {
 }
 
 impl Ready for Started {
-    fn ready(&self) -> Result<(), String> {
-        Ok(())
+    fn ready(&self) -> Result<Option<String>, String> {
+        Ok(None)
     }
 }
 

@@ -222,6 +222,7 @@ pub(crate) struct Status {
     pub epoch: u64,
     pub now: Time,
     pub uptime_ms: u64,
+    pub clock: ClockAgreement,
     pub queue: QueueStatus,
     pub checkpoint_position: u64,
     /// The time of the newest checkpoint; null: there is none.
@@ -232,6 +233,15 @@ pub(crate) struct Status {
     /// Number of commands in the last batch.
     pub last_batch_commands: u64,
     pub journal: JournalStatus,
+}
+
+/// How well the machine's clock agrees with the server's time, which goes on by the monotonic clock.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ClockAgreement {
+    /// The machine's clock minus the server's time; 0 while they agree.
+    pub off_ms: i64,
+    /// Jumps of the machine's clock since the server started.
+    pub jumps: u64,
 }
 
 #[derive(Debug, Serialize, ToSchema)]

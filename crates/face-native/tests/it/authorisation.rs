@@ -59,8 +59,8 @@ struct Fixture {
 struct Always;
 
 impl Ready for Always {
-    fn ready(&self) -> Result<(), String> {
-        Ok(())
+    fn ready(&self) -> Result<Option<String>, String> {
+        Ok(None)
     }
 }
 

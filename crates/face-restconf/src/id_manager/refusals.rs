@@ -62,9 +62,11 @@ impl IdManager {
             | Refusal::ValueQuarantined { pool, .. } => {
                 error(ErrorTag::InUse, refusal.to_string()).at_path(at_pool(pool))
             }
-            Refusal::IdempotencyDiffers { .. }
+            Refusal::IdempotencyFull { .. }
+            | Refusal::IdempotencyDiffers { .. }
             | Refusal::SyncDiffers { .. }
             | Refusal::SyncExhausted { .. }
+            | Refusal::SearchTooLong { .. }
             | Refusal::CheckFailed { .. } => error(ErrorTag::OperationFailed, refusal.to_string()),
             Refusal::Capacity(_) => {
                 RestconfError::application(ErrorTag::OperationFailed, refusal.to_string())

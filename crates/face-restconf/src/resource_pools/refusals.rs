@@ -17,7 +17,9 @@ impl ResourcePools {
             | Refusal::ValueExcluded { .. }
             | Refusal::ValueDraining { .. }
             | Refusal::ValueMalformed { .. } => error(ErrorTag::InvalidValue),
-            Refusal::LimitExceeded { .. } => error(ErrorTag::TooBig),
+            Refusal::LimitExceeded { .. } | Refusal::SearchTooLong { .. } => {
+                error(ErrorTag::TooBig)
+            }
             Refusal::PoolUnknown { pool } => unknown(pool),
             Refusal::PoolInUse { .. }
             | Refusal::PoolGenerationDiffers { .. }
@@ -33,6 +35,7 @@ impl ResourcePools {
                 error(ErrorTag::ResourceDenied)
             }
             Refusal::NoLease { .. }
+            | Refusal::IdempotencyFull { .. }
             | Refusal::IdempotencyDiffers { .. }
             | Refusal::SyncDiffers { .. }
             | Refusal::CheckFailed { .. }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::answer::{self, Offer};
 use super::requests;
 use crate::claim::{Parity, Want};
-use crate::decide::{Draft, pick};
+use crate::decide::Draft;
 use crate::refusal::Refusal;
 use crate::requests::{Answer, Failure, Request, Wanted};
 use crate::span::Span;
@@ -67,8 +67,7 @@ pub(super) fn offers(
             Span::one(id.into())
         }
         [] => {
-            let pools = members.iter().map(|(name, _)| Ok(requests(draft, name)?.0));
-            let pools: Vec<&Pool> = pools.collect::<Result<_, Refusal>>()?;
+            let pools: Vec<Arc<str>> = members.iter().map(|(name, _)| name.clone()).collect();
             let mut parities = members.iter().filter_map(|(_, request)| match &request.want {
                 Wanted::Id(want) => want.parity(),
                 Wanted::Prefix(_) => None,
@@ -78,9 +77,14 @@ pub(super) fn offers(
             if parities.any(|other| Some(other) != parity) {
                 return Ok(all(Failure::SyncExhausted));
             }
-            match pick::pick_common(&pools, &Want { parity, ..Want::any() }) {
-                Some(value) => value,
-                None => return Ok(all(Failure::SyncExhausted)),
+            match draft.pick_common(&pools, &Want { parity, ..Want::any() }) {
+                Ok(Some(value)) => value,
+                // A search that is too long leaves the requests unanswered, as if nothing were free: they are tried
+                // again when a value is released.
+                Ok(None) | Err(Refusal::SearchTooLong { .. }) => {
+                    return Ok(all(Failure::SyncExhausted));
+                }
+                Err(refusal) => return Err(refusal),
             }
         }
     };

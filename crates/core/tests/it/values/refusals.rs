@@ -31,6 +31,8 @@ fn rank(refusal: &Refusal) -> usize {
         Refusal::SyncDiffers { .. } => 18,
         Refusal::PoolExhausted { .. } => 19,
         Refusal::SyncExhausted { .. } => 20,
+        Refusal::SearchTooLong { .. } => 21,
+        Refusal::IdempotencyFull { .. } => 22,
         Refusal::CheckFailed { .. } => RANKS - 1,
         Refusal::Config(_)
         | Refusal::Capacity(_)
@@ -41,7 +43,7 @@ fn rank(refusal: &Refusal) -> usize {
     }
 }
 
-const RANKS: usize = 22;
+const RANKS: usize = 24;
 
 #[test]
 fn every_refusal_has_a_case() {
@@ -81,6 +83,16 @@ fn every_refusal_has_a_case() {
         claim p+one+other a -> no sync_differs: the pools already hold different values under 'a' [p 1, one 1, other 20]
         claim one x -> no exhausted: pool 'one' has no value free [size 1, held 1]
         claim one+other x -> no sync_exhausted: no value is free in all of the 2 pools one [size 1, held 1] other [size 11, held 1, free 10, run 10]
+        pool high id32 1-9
+        claim high x value=4
+        claim high y value=6
+        claim p y value=5
+        limit search_steps_max=1
+        claim p+high z strategy=lowest -> no search_too_long: no value that is free in all of the 2 pools was found in 1 steps (search_steps_max), because their free values are too fragmented; name a value, or claim fewer values in one transaction
+        limit idempotency_keys_max=1
+        begin
+        claim high w value=9
+        end key=other -> no idempotency_full: there is no space for another idempotency key (idempotency_keys_max); retry later, or send the request without a key
         check p a expect=absent -> no check_failed: the condition on claim 'a' in pool 'p' does not hold: it is at version 2, held by 'a', with 1
         ",
     );

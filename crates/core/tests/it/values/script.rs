@@ -102,9 +102,9 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             let transact = Transact {
                 ops: open.take().expect("begin comes first"),
                 dry_run: words.has("dry"),
-                idempotency: words.get("key").map(|key| Idempotency {
-                    key: text(key),
-                    fingerprint: [words.get("fingerprint").map_or(0, number) as u8; 32],
+                idempotency: words.get("key").map(|key| {
+                    let fingerprint = words.get("fingerprint").map_or(0, number) as u8;
+                    Idempotency::new(words.get("client"), &text(key), [fingerprint; 32])
                 }),
             };
             return answer::of(world, &Command::Transact(transact));
@@ -286,10 +286,13 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
             "pools_max" => &mut limits.pools_max,
             "values_per_claim_max" => &mut limits.values_per_claim_max,
             "claims_ended_per_claim_max" => &mut limits.claims_ended_per_claim_max,
+            "search_steps_max" => &mut limits.search_steps_max,
             "pools_per_claim_max" => &mut limits.pools_per_claim_max,
             "values_per_transaction_max" => &mut limits.values_per_transaction_max,
             "ops_per_transaction_max" => &mut limits.ops_per_transaction_max,
             "idempotency_keys_max" => &mut limits.idempotency_keys_max,
+            "idempotency_bytes_max" => &mut limits.idempotency_bytes_max,
+            "idempotency_client_percent_max" => &mut limits.idempotency_client_percent_max,
             "idempotency_ms" => &mut limits.idempotency_ms,
             "lease_ms_max" => &mut limits.lease_ms_max,
             "providers_max" => &mut limits.providers_max,

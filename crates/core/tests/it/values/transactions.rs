@@ -193,7 +193,7 @@ fn idempotency_key_repeats_the_answer() {
         end key=l -> new 2
         begin
         claim p d
-        end key=m -> no limit_exceeded: idempotency_keys_max is 2, the request has 3
+        end key=m -> no idempotency_full: there is no space for another idempotency key (idempotency_keys_max); retry later, or send the request without a key
         at +1m
         tick -> 2 events
         begin
@@ -202,6 +202,44 @@ fn idempotency_key_repeats_the_answer() {
         begin
         claim p d
         end key='' -> no invalid: the idempotency key is empty; leave it out, or give one
+        ",
+    );
+}
+
+#[test]
+fn clients_have_their_own_idempotency_keys() {
+    check(
+        "
+        pool p id32 1-100
+        limit idempotency_keys_max=8
+        begin
+        claim p a
+        end key=k client=one -> new 1
+        # The same key of another client is another key.
+        begin
+        claim p b
+        end key=k client=two fingerprint=1 -> new 2
+        begin
+        claim p b
+        end key=k client=one fingerprint=1 -> no idempotency_differs: idempotency key 'k' was used for a different request
+        # A client gets a quarter of the space, and the others are not affected.
+        begin
+        claim p c
+        end key=l client=one -> new 3
+        begin
+        claim p d
+        end key=m client=one -> no idempotency_full: there is no space for another idempotency key (idempotency_client_percent_max); retry later, or send the request without a key
+        begin
+        claim p d
+        end key=m client=two -> new 4
+        limit idempotency_bytes_max=1000
+        begin
+        claim p e
+        end key=n client=three -> no idempotency_full: there is no space for another idempotency key (idempotency_bytes_max); retry later, or send the request without a key
+        # Stored answers are still repeated.
+        begin
+        claim p a
+        end key=k client=one -> new 1
         ",
     );
 }
