@@ -179,7 +179,6 @@ fn lock(folder: &Path) -> io::Result<File> {
     let data = folder.parent().filter(|data| !data.as_os_str().is_empty());
     data.map_or(Ok(()), private::create_folder)?;
     private::create_folder(folder)?;
-    private::tighten(folder, |name| name.ends_with(SUFFIX));
     let file = private::create_file(&lock_in(folder))?;
     match file.try_lock() {
         Ok(()) => Ok(file),

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use allod_journal::{BrokenChain, JournalError, RecordFrame, Tail};
+use allod_journal::{BrokenChain, JournalError, RecordFrame, Tail, private};
 use tracing::{error, info, warn};
 
 use super::build;
@@ -86,6 +86,8 @@ impl Indexer {
         folder: PathBuf,
         postings_max: usize,
     ) -> io::Result<Indexer> {
+        // Before the thread, which a server that stops early may never start. All files of the folder belong to the index.
+        private::tighten(&folder, |_| true);
         let stop = Arc::new(AtomicBool::new(false));
         let mut work = IndexerThread {
             feed: Feed::new(reader.shared.clone()),
