@@ -228,7 +228,7 @@ mod tests {
             &keepalives_interval=10&keepalives_retries=11&sslnegotiation=direct&channel_binding=require";
         let address = PostgresAddress::parse(url).expect("it parses");
         let (whole, second) = (format!("{:?}", address.config), address.config_of(1));
-        // What is left are the lists, of which it has one element.
+        // Hosts, addresses and ports are lists; the configuration of one host has one element in each.
         let lists = |text: &str| {
             let text = text.replace(r#"Tcp("one"), "#, "").replace("10.0.0.1, ", "");
             text.replace("5433, ", "")
