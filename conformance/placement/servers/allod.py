@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import http.client
 import signal
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import IO
 
 from .profiles import DEFAULT, Profile
 
+START_SECONDS = 30.0
 STOP_SECONDS = 30
 
 
@@ -52,9 +55,10 @@ class Allod:
         )
         assert self._process.stderr is not None
         self._port = self._wait_for_port(self._process.stderr)
+        self._wait_until_ready()
 
     def _wait_for_port(self, said: IO[bytes]) -> int:
-        """The server prints its address once it listens, after replaying its journal."""
+        """The server prints its address once it listens."""
         before = b""
         for line in said:
             if line.startswith(b"listening on http"):
@@ -65,6 +69,22 @@ class Allod:
         self._process.wait()
         self._folder.cleanup()
         raise RuntimeError(f"allod did not start: {before.decode()}")
+
+
+    def _wait_until_ready(self) -> None:
+        """Waits until the journal has been replayed: before that, requests get 503."""
+        give_up = time.monotonic() + START_SECONDS
+        while self._process.poll() is None and time.monotonic() < give_up:
+            connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+            try:
+                connection.request("GET", "/readyz")
+                if connection.getresponse().status == 200:
+                    return
+            finally:
+                connection.close()
+            time.sleep(0.005)
+        self.stop()
+        raise RuntimeError(f"allod was not ready after {START_SECONDS} s")
 
 
 def _read_on(pipe: IO[bytes]) -> None:

@@ -138,11 +138,13 @@ impl App {
         B: Body<Data = Bytes> + Unpin,
     {
         let unrouted = |identity, reply| (&self.meter.unrouted, identity, reply);
+        let format = self.error_formats.of(request.uri().path());
+        let foreign_reads = format.allows_foreign_reads();
+        let hosts = self.allowed_hosts.as_ref();
         if let Some(Err(problem)) =
-            self.allowed_hosts.as_ref().map(|hosts| hosts.check(&request, &self.cors))
+            hosts.map(|hosts| hosts.check(&request, &self.cors, foreign_reads))
         {
             self.meter.auth.record_foreign();
-            let format = self.error_formats.of(request.uri().path());
             let reply = format.answer(&context_of(&request, id), &ErrorCause::Other(&problem));
             return unrouted(Identity::Anonymous, reply);
         }

@@ -48,6 +48,13 @@ pub trait ErrorFormat: Send + Sync {
     fn unrouted_access(&self) -> Access {
         Access::Open
     }
+
+    /// Whether a server without authentication answers reads that have the `Origin` of another site, as the imitated
+    /// service does. A browser keeps such a reply from the page, and marks the request with `Sec-Fetch-Site`: then it is
+    /// refused all the same.
+    fn allows_foreign_reads(&self) -> bool {
+        false
+    }
 }
 
 /// The default format: problem details (RFC 9457).

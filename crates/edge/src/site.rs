@@ -24,10 +24,16 @@ impl AllowedHosts {
         AllowedHosts(names.into_iter().collect())
     }
 
-    /// Checks the name that the request uses for the server, and the site that caused the request.
-    pub(crate) fn check<B>(&self, request: &Request<B>, cors: &Cors) -> Result<(), Problem> {
+    /// Checks the name that the request uses for the server, and the site that caused the request. `foreign_reads`: see
+    /// [`ErrorFormat::allows_foreign_reads`](crate::ErrorFormat::allows_foreign_reads).
+    pub(crate) fn check<B>(
+        &self,
+        request: &Request<B>,
+        cors: &Cors,
+        foreign_reads: bool,
+    ) -> Result<(), Problem> {
         let host = self.check_host(request.uri(), request.headers())?;
-        check_origin(request, host, cors)
+        check_origin(request, host, cors, foreign_reads)
     }
 
     /// Returns the authority that the request names; `None` for a request without one, which no browser sends.
@@ -58,7 +64,12 @@ impl AllowedHosts {
 
 /// Checks that no page of another origin caused the request. With CORS, such a page may send reads; the browser keeps the
 /// replies from pages that the rules do not allow.
-fn check_origin<B>(request: &Request<B>, host: Option<&str>, cors: &Cors) -> Result<(), Problem> {
+fn check_origin<B>(
+    request: &Request<B>,
+    host: Option<&str>,
+    cors: &Cors,
+    foreign_reads: bool,
+) -> Result<(), Problem> {
     let headers = request.headers();
     let (origin, site) = (headers.get(ORIGIN), headers.get(SEC_FETCH_SITE));
     if origin.is_none() && site.is_none() {
@@ -66,6 +77,10 @@ fn check_origin<B>(request: &Request<B>, host: Option<&str>, cors: &Cors) -> Res
     }
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if origin.is_some_and(|origin| cors.allows(origin)) || (is_read && cors.is_on()) {
+        return Ok(());
+    }
+    // Without `Sec-Fetch-Site` it is not a present-day browser.
+    if is_read && foreign_reads && site.is_none() {
         return Ok(());
     }
     let same = match (site.map(|site| site.as_bytes()), origin) {
@@ -128,13 +143,17 @@ fn origin_not_allowed(origin: &str) -> Problem {
 mod tests {
     use super::*;
 
+    /// The path of a face that allows foreign reads.
+    const PLACEMENT: &str = "/placement";
+
     fn checked(method: &str, uri: &str, headers: &[(&str, &str)], cors: &Cors) -> String {
         let mut request = Request::builder().method(method).uri(uri);
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
         let hosts = AllowedHosts::new(["allod.example.com".to_owned()]);
-        match hosts.check(&request.body(()).unwrap(), cors) {
+        let foreign_reads = uri == PLACEMENT;
+        match hosts.check(&request.body(()).unwrap(), cors, foreign_reads) {
             Ok(()) => "ok".to_owned(),
             Err(problem) => problem.code.to_owned(),
         }
@@ -198,6 +217,24 @@ mod tests {
             assert_eq!(checked("GET", "/", &all, &Cors::default()), without, "{headers:?}");
             assert_eq!(checked("POST", "/", &all, &cors), with_cors, "{headers:?}");
             assert_eq!(checked("GET", "/", &all, &cors), "ok", "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn face_may_answer_reads_with_a_foreign_origin_unless_a_browser_marks_them() {
+        let foreign = [("host", "localhost"), ("origin", "http://evil.example")];
+        let marked = [&foreign[..], &[("sec-fetch-site", "cross-site")]].concat();
+        for (method, plain) in [
+            ("GET", "ok"),
+            ("HEAD", "ok"),
+            ("OPTIONS", "ok"),
+            ("POST", "origin_not_allowed"),
+            ("PUT", "origin_not_allowed"),
+            ("DELETE", "origin_not_allowed"),
+        ] {
+            let cors = Cors::default();
+            assert_eq!(checked(method, PLACEMENT, &foreign, &cors), plain, "{method}");
+            assert_eq!(checked(method, PLACEMENT, &marked, &cors), "origin_not_allowed");
         }
     }
 }

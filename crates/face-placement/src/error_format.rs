@@ -58,6 +58,10 @@ impl ErrorFormat for PlacementErrors {
     fn unrouted_access(&self) -> Access {
         Access::Authenticated
     }
+
+    fn allows_foreign_reads(&self) -> bool {
+        true
+    }
 }
 
 /// Whether the request has a body without a content type.
