@@ -48,6 +48,23 @@ pub fn target_dir() -> Result<PathBuf> {
     Ok(PathBuf::from(dir))
 }
 
+/// A subcommand of cargo, from PATH or from the target folder; installed there, in the version given, if missing.
+pub fn ensure_tool(subcommand: &str, package: &str, why: &str) -> Result<PathBuf> {
+    let works = |program: &Path| {
+        let version = Command::new(program).args([subcommand, "--version"]).output();
+        version.is_ok_and(|output| output.status.success())
+    };
+    let name = format!("cargo-{subcommand}");
+    let folder = target_dir()?.join(&name);
+    let own = folder.join("bin").join(&name);
+    if let Some(found) = [PathBuf::from(&name), own.clone()].into_iter().find(|it| works(it)) {
+        return Ok(found);
+    }
+    eprintln!("missing: {name} ({why})");
+    run(&["install", "--locked", "--root", &folder.to_string_lossy(), package])?;
+    Ok(own)
+}
+
 /// Builds the server that the Python tests start, in the profile of the Rust tests.
 pub fn build_server() -> Result<PathBuf> {
     // With a test target, so that dependencies get the same features as in `cargo test` and are not built twice.

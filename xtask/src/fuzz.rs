@@ -1,23 +1,25 @@
-//! `cargo xtask fuzz`: runs the cargo-fuzz targets on the parsers of client input.
+//! `cargo xtask fuzz`: runs the cargo-fuzz targets on what clients send and on what is stored.
 //!
-//! The targets are in `crates/face-restconf/fuzz`, a separate workspace with its own build flags. They look for panics, hangs
-//! and memory use, which needs no sanitizer, so the pinned toolchain builds them. The corpus stays in cargo's target folder and
-//! the next run continues with it.
+//! The targets are in `fuzz`, a separate workspace with its own build flags. They look for panics, hangs and memory use, which
+//! needs no sanitizer, so the pinned toolchain builds them. The corpus stays in cargo's target folder and the next run continues
+//! with it.
 
-use std::path::{Path, PathBuf};
+mod seeds;
+
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
 use crate::cargo;
 
-const FOLDER: &str = "crates/face-restconf/fuzz";
+const FOLDER: &str = "fuzz";
 
 const CARGO_FUZZ: &str = "cargo-fuzz@0.13.2";
 
 const SECONDS_DEFAULT: u64 = 60;
 
-/// A parser holds its input and its result only.
+/// A parser holds its input and its result only; a server in process has the state of a few requests.
 const MEMORY_MIB_MAX: u64 = 512;
 
 /// An input that takes longer has met a quadratic algorithm.
@@ -27,7 +29,7 @@ pub fn run(args: &[String]) -> Result<ExitCode> {
     let folder = cargo::root().join(FOLDER);
     let known = targets(&folder)?;
     let fuzz_run = FuzzRun::read(args, &known)?;
-    let cargo_fuzz = ensure()?;
+    let cargo_fuzz = cargo::ensure_tool("fuzz", CARGO_FUZZ, "it runs the fuzz targets")?;
     let mut found = Vec::new();
     for target in &fuzz_run.targets {
         println!("\n{target}, for {} s", fuzz_run.seconds);
@@ -90,7 +92,8 @@ fn targets(folder: &Path) -> Result<Vec<String>> {
 fn run_one(cargo_fuzz: &Path, folder: &Path, target: &str, seconds: u64) -> Result<bool> {
     let corpus = cargo::target_dir()?.join("fuzz-corpus").join(target);
     std::fs::create_dir_all(&corpus).context("the corpus folder cannot be created")?;
-    let seeds = folder.join("seeds").join(target);
+    let seeds = cargo::target_dir()?.join("fuzz-seeds").join(target);
+    seeds::write(&cargo::root(), target, &seeds)?;
     let status = Command::new(cargo_fuzz)
         .args(["fuzz", "run", "--sanitizer", "none", "--fuzz-dir"])
         .arg(folder)
@@ -107,24 +110,6 @@ fn run_one(cargo_fuzz: &Path, folder: &Path, target: &str, seconds: u64) -> Resu
         .status()
         .context("cargo-fuzz cannot be started")?;
     Ok(status.success())
-}
-
-/// cargo-fuzz from PATH or from the target folder, installed if missing.
-fn ensure() -> Result<PathBuf> {
-    let works = |program: &Path| {
-        let version = Command::new(program).args(["fuzz", "--version"]).output();
-        version.is_ok_and(|output| output.status.success())
-    };
-    let folder = cargo::target_dir()?.join("cargo-fuzz");
-    let own = folder.join("bin/cargo-fuzz");
-    if let Some(found) = [PathBuf::from("cargo-fuzz"), own.clone()].into_iter().find(|it| works(it))
-    {
-        return Ok(found);
-    }
-    eprintln!("missing: cargo-fuzz (it runs the fuzz targets)");
-    let folder = folder.to_string_lossy().into_owned();
-    cargo::run(&["install", "--locked", "--root", &folder, CARGO_FUZZ])?;
-    Ok(own)
 }
 
 #[cfg(test)]
@@ -152,7 +137,7 @@ mod tests {
         assert!(!targets.is_empty());
         for target in targets {
             assert!(manifest.contains(&format!("name = \"{target}\"")), "{target}");
-            assert!(folder.join("seeds").join(&target).read_dir().unwrap().next().is_some());
+            assert!(!seeds::of(&cargo::root(), &target).unwrap().is_empty(), "{target}");
         }
     }
 }

@@ -6,6 +6,7 @@ mod bench;
 mod cargo;
 mod ci;
 mod conformance;
+mod deny;
 mod differential;
 mod fuzz;
 mod fuzz_api;
@@ -19,13 +20,17 @@ mod yang;
 use std::process::ExitCode;
 
 /// Every command with its help. `tidy` checks the documents against this table.
-pub const COMMANDS: [(&str, &str); 9] = [
+pub const COMMANDS: [(&str, &str); 10] = [
     ("test", "install what the tests need, run all tests, end with the line: N passed, N failed"),
-    ("ci", "run .ci/run: formatting, clippy, tidy, tests"),
+    ("ci", "run .ci/run: formatting, clippy, tidy, deny, tests"),
     ("tidy", "check the rules of this code base that no other tool checks"),
     (
+        "deny",
+        "check licences, bans, duplicates and sources of the dependencies by deny.toml: cargo xtask deny [--advisories]",
+    ),
+    (
         "fuzz",
-        "send random bytes to the parsers of paths, JSON and XML: cargo xtask fuzz [TARGET…] [--seconds N]",
+        "send random requests to the interfaces, and random bytes to everything that reads stored data: cargo xtask fuzz [TARGET…] [--seconds N]",
     ),
     (
         "fuzz-api",
@@ -57,6 +62,7 @@ fn main() -> ExitCode {
         "test" => test::run(&rest),
         "ci" => ci::run(),
         "tidy" => tidy::run(),
+        "deny" => deny::run(&rest),
         "fuzz" => fuzz::run(&rest),
         "fuzz-api" => fuzz_api::run(&rest),
         "conformance" => conformance::run(&rest),

@@ -76,9 +76,9 @@ impl State {
     fn apply_idempotency(&mut self, event: &IdempotencyEvent) {
         match event {
             IdempotencyEvent::Stored(event) => {
-                self.expire_idempotency(&event.key);
-                self.answers.add(Arc::new(event.clone()));
-                self.note(StateChange::IdempotencyAdded(event.key.clone()));
+                self.expire_idempotency(event.key());
+                self.answers.add(event.clone());
+                self.note(StateChange::IdempotencyAdded(event.clone()));
             }
             IdempotencyEvent::Expired(event) => self.expire_idempotency(&event.key),
         }

@@ -4,6 +4,7 @@
 //! their numbers and versions, are in `allod-record`.
 
 pub mod capacity;
+mod idempotency;
 pub mod projection;
 
 use std::sync::Arc;
@@ -13,10 +14,10 @@ use crate::blocks::BlocksEvent;
 use crate::claim::{Claim, ClaimParams, ClaimState, Values};
 use crate::outbox::OutboxEvent;
 use crate::pool::{Labels, PoolSpec};
-use crate::receipt::Receipt;
 use crate::requests::event::RequestsEvent;
 use crate::value::Kind;
 use capacity::CapacityEvent;
+pub use idempotency::{IdempotencyEvent, IdempotencyExpired, IdempotencyStored};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -56,7 +57,6 @@ event_group!(Claim: ClaimEvent {
     Released(ClaimReleased),
     QuarantineEnded(QuarantineEnded),
 });
-event_group!(Idempotency: IdempotencyEvent { Stored(IdempotencyStored), Expired(IdempotencyExpired) });
 
 /// A pool was created or redefined. `generation` counts its definitions, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,27 +161,4 @@ pub struct QuarantineEnded {
     pub key: Option<Arc<str>>,
     /// `None` only in records of level 1.
     pub was: Option<Was>,
-}
-
-/// The answer to a command was stored under its idempotency key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdempotencyStored {
-    pub key: Arc<str>,
-    pub fingerprint: [u8; 32],
-    pub until_ms: u64,
-    pub receipt: Arc<Receipt>,
-}
-
-impl IdempotencyStored {
-    /// The approximate size in memory, for the limits.
-    pub fn bytes(&self) -> u64 {
-        const ENTRY: usize = 200;
-        (ENTRY + self.key.len()) as u64 + self.receipt.bytes()
-    }
-}
-
-/// The time of a stored answer is over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdempotencyExpired {
-    pub key: Arc<str>,
 }

@@ -1,5 +1,7 @@
 //! Receipts: what an accepted command did.
 
+pub(crate) mod packed;
+
 use std::sync::Arc;
 
 use crate::capacity::Uuid;
@@ -12,20 +14,6 @@ use crate::value::Kind;
 pub struct Receipt {
     /// One for each operation of a transaction, in order; exactly one for other commands.
     pub outcomes: Vec<Outcome>,
-}
-
-impl Receipt {
-    /// The approximate size in memory.
-    pub fn bytes(&self) -> u64 {
-        let more = self.outcomes.iter().map(|outcome| match outcome {
-            Outcome::Claimed { claims, .. } => claims.iter().map(ClaimIn::bytes).sum(),
-            Outcome::Leased(claim) => claim.bytes(),
-            Outcome::Allocated { consumers } => consumers.len() * size_of::<(Uuid, Option<u64>)>(),
-            Outcome::Ids(spans) => spans.len() * size_of::<Span>(),
-            _ => 0,
-        });
-        (more.sum::<usize>() + self.outcomes.len() * size_of::<Outcome>()) as u64
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,14 +85,4 @@ pub struct ClaimIn {
     pub pool: Arc<str>,
     pub kind: Kind,
     pub claim: Claim,
-}
-
-impl ClaimIn {
-    /// The approximate size in memory.
-    fn bytes(&self) -> usize {
-        let claim = &self.claim;
-        let labels = claim.labels.iter().map(|(name, text)| name.len() + text.len() + 32);
-        let spans = claim.values.spans().count() * size_of::<Span>();
-        size_of::<ClaimIn>() + claim.key.len() + claim.owner.len() + spans + labels.sum::<usize>()
-    }
 }

@@ -78,12 +78,12 @@ impl State {
     /// When the next tick has something to do.
     pub fn next_due_ms(&self) -> Option<u64> {
         let pool = self.due.first().map(|&(at, _)| at);
-        let answers = self.answers.next_due().map(|&(at, _)| at);
+        let answers = self.answers.next_due().map(IdempotencyStored::until_ms);
         pool.into_iter().chain(answers).chain(self.capacity.next_due_ms()).min()
     }
 
     /// The answer under this idempotency key.
-    pub fn idempotency(&self, key: &str) -> Option<&Arc<IdempotencyStored>> {
+    pub fn idempotency(&self, key: &str) -> Option<&IdempotencyStored> {
         self.answers.get(key)
     }
 

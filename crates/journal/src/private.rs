@@ -13,19 +13,51 @@ const FOREIGN_ACCESS: u32 = 0o077;
 /// Set on folders that many users share, such as /tmp.
 const STICKY: u32 = 0o1000;
 
-/// Creates a folder and its parents if missing. Parents get the usual permissions.
+/// Creates a folder and its parents if missing, durably: what is synced in it must not disappear with it. Parents get the
+/// usual permissions.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
+    create_parents(path)?;
     match DirBuilder::new().mode(FOLDER_MODE).create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        Err(error) => Err(error),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {
+            return Ok(());
+        }
+        Err(error) => return Err(error),
         // The umask may have removed some of our own access.
-        Ok(()) => fs::set_permissions(path, Permissions::from_mode(FOLDER_MODE)),
+        Ok(()) => fs::set_permissions(path, Permissions::from_mode(FOLDER_MODE))?,
+    }
+    sync_parent(path)
+}
+
+fn parent_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn create_parents(path: &Path) -> io::Result<()> {
+    let parent = parent_of(path);
+    if parent.is_dir() {
+        return Ok(());
+    }
+    create_parents(parent)?;
+    match fs::create_dir(parent) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => sync_parent(parent),
+    }
+}
+
+/// Makes the name of a file or folder durable.
+fn sync_parent(path: &Path) -> io::Result<()> {
+    let parent = parent_of(path);
+    match File::open(parent) {
+        Ok(folder) => folder.sync_all(),
+        // A folder in which we may create, but which we may not list.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            tracing::warn!(folder = %parent.display(), %error, "cannot sync a folder after creating another one in it");
+            Ok(())
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -10,11 +10,11 @@ pub struct ReactorLimits {
     pub outbox_backoff_max_ms: u64,
     /// How long a due notification waits before a server that is not the leader delivers it.
     pub outbox_takeover_ms: u64,
-    /// The time limit of one request, from connecting to the head of the response.
+    /// The time limit of one request, from connecting to the end of the response.
     pub webhook_ms_max: u64,
     /// Parallel requests of one webhook.
     pub webhook_parallel_max: u64,
-    /// How much of a response is read.
+    /// The size of a response. A larger one is a failed attempt; of an error response only the beginning is read.
     pub webhook_answer_bytes_max: u64,
 }
 

@@ -32,18 +32,18 @@ use claim::{ClaimGrantedV1, ClaimReleasedV1, LeaseChangedV1, QuarantineEndedV1};
 use claim::{ClaimGrantedV2, ClaimReleasedV2, LeaseChangedV2, QuarantineEndedV2};
 use consumer::{AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1};
 use form::StoredForm;
-use idempotency::{IdempotencyExpiredV1, IdempotencyStoredV1, IdempotencyStoredV2, needs_v2};
+use idempotency::{IdempotencyExpiredV1, IdempotencyStoredV1, IdempotencyStoredV2, UnpackedAnswer};
 use pool::{PoolDefinedV1, PoolRemovedV1};
 use requests::{
     AlarmChangedV1, AlarmPurgedV1, DeliveryFailedV1, NotificationClosedV1, NotificationQueuedV1,
     RequestAnsweredV1, RequestPoolDefinedV1, RequestWithdrawnV1,
 };
 
-/// The table of stored events: the kind, the event, the struct of version 1, and if there is one, the struct of version
-/// 2 and the condition for writing it.
+/// The table of stored events: the kind, the event, a view of it if the structs cannot borrow from the event itself, the
+/// struct of version 1, and if there is one, the struct of version 2 and the condition for writing it.
 macro_rules! stored_events {
     ($(
-        $kind:ident: $group:ident($events:ident::$variant:ident) as $v1:ident
+        $kind:ident: $group:ident($events:ident::$variant:ident) $(seen as $view:ident)? as $v1:ident
             $(, or $v2:ident if |$event:ident| $needed:expr)?;
     )+) => {
         /// The kind and version in which an event is written.
@@ -59,6 +59,7 @@ macro_rules! stored_events {
             let (kind, version) = written_as(event);
             chunk::wrap(out, kind, version, |out| match event {$(
                 Event::$group($events::$variant(event)) => {
+                    $(let event = &$view::of(event);)?
                     $(if let Some(stored) = $v2::of(event) {
                         return chunk::put(out, &stored);
                     })?
@@ -95,8 +96,8 @@ stored_events! {
         or ClaimReleasedV2 if |event| event.was.is_some();
     QUARANTINE_ENDED: Claim(ClaimEvent::QuarantineEnded) as QuarantineEndedV1,
         or QuarantineEndedV2 if |event| event.key.is_some() && event.was.is_some();
-    REQUEST_REMEMBERED: Idempotency(IdempotencyEvent::Stored) as IdempotencyStoredV1,
-        or IdempotencyStoredV2 if |event| needs_v2(event);
+    REQUEST_REMEMBERED: Idempotency(IdempotencyEvent::Stored) seen as UnpackedAnswer as IdempotencyStoredV1,
+        or IdempotencyStoredV2 if |event| event.reports_capacity();
     REQUEST_FORGOTTEN: Idempotency(IdempotencyEvent::Expired) as IdempotencyExpiredV1;
     PROVIDER_DEFINED: Capacity(CapacityEvent::ProviderDefined) as ProviderDefinedV1;
     PROVIDER_REMOVED: Capacity(CapacityEvent::ProviderRemoved) as ProviderRemovedV1;

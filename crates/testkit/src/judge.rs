@@ -137,10 +137,10 @@ fn transaction(
         let Some(known) = model.requests.get(&given.key) else {
             return Wrong("no answer is stored for its idempotency key".into());
         };
-        if known.fingerprint != given.fingerprint {
+        if known.fingerprint() != given.fingerprint {
             return Wrong("another request is stored for its idempotency key".into());
         }
-        let outcomes: Vec<OpOutcome> = known.receipt.outcomes.iter().map(OpOutcome::of).collect();
+        let outcomes: Vec<OpOutcome> = known.receipt().outcomes.iter().map(OpOutcome::of).collect();
         let same = outcomes.iter().zip(done).all(|(remembered, said)| alike(remembered, said));
         let same = same && outcomes.len() == done.len();
         return if same { Right } else { Wrong(format!("{outcomes:?} is stored")) };

@@ -242,7 +242,7 @@ impl NaiveModel {
             Event::Claim(ClaimEvent::Released(event)) => self.released(event)?,
             Event::Claim(ClaimEvent::QuarantineEnded(event)) => self.quarantine_ended(event)?,
             Event::Idempotency(IdempotencyEvent::Stored(event)) => {
-                self.requests.insert(event.key.clone(), event.clone());
+                self.requests.insert(event.key().into(), event.clone());
             }
             Event::Idempotency(IdempotencyEvent::Expired(event)) => {
                 self.requests.remove(&event.key);

@@ -121,7 +121,7 @@ fn judge_transaction(
         ("invalid" | "limit_exceeded" | "idempotency_full" | "search_too_long", _) => return Open,
         ("idempotency_differs", Some(given)) => {
             let known = model.requests.get(&given.key);
-            let other = known.is_some_and(|known| known.fingerprint != given.fingerprint);
+            let other = known.is_some_and(|known| known.fingerprint() != given.fingerprint);
             return only_if(other, "the idempotency key is not in use");
         }
         _ => {}

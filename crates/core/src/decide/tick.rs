@@ -43,6 +43,7 @@ fn consumer_due(draft: &Draft<'_>) -> Option<Event> {
 }
 
 fn idempotency_due(draft: &Draft<'_>) -> Option<Event> {
-    let (_, key) = draft.state.answers.next_due().filter(|(at, _)| *at <= draft.now_ms)?;
-    Some(IdempotencyExpired { key: key.clone() }.into())
+    let stored = draft.state.answers.next_due()?;
+    (stored.until_ms() <= draft.now_ms)
+        .then(|| IdempotencyExpired { key: stored.key().into() }.into())
 }

@@ -1,7 +1,5 @@
 //! Decides the operations of a transaction: all of them, or none.
 
-use std::sync::Arc;
-
 use super::{Draft, capacity, check, claim, lease, release};
 use crate::command::{Idempotency, Op, Transact};
 use crate::event::IdempotencyStored;
@@ -48,12 +46,9 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
     }
     let receipt = Receipt { outcomes };
     if let Some(idempotency) = &transact.idempotency {
-        let stored = IdempotencyStored {
-            key: idempotency.key.clone(),
-            fingerprint: idempotency.fingerprint,
-            until_ms: draft.now_ms.saturating_add(draft.limits.idempotency_ms),
-            receipt: Arc::new(receipt.clone()),
-        };
+        let until_ms = draft.now_ms.saturating_add(draft.limits.idempotency_ms);
+        let Idempotency { key, fingerprint } = idempotency;
+        let stored = IdempotencyStored::new(key, *fingerprint, until_ms, &receipt);
         ensure_space(draft, &stored).map_err(whole)?;
         draft.record(stored);
     }
@@ -71,11 +66,11 @@ fn remembered(draft: &Draft<'_>, idempotency: &Idempotency) -> Result<Option<Rec
         return Err(Refusal::Invalid { what, fix: "leave it out, or give one" });
     }
     match draft.state.idempotency(key) {
-        Some(stored) if stored.until_ms <= draft.now_ms => Ok(None),
-        Some(stored) if stored.fingerprint != idempotency.fingerprint => {
+        Some(stored) if stored.until_ms() <= draft.now_ms => Ok(None),
+        Some(stored) if stored.fingerprint() != idempotency.fingerprint => {
             Err(Refusal::IdempotencyDiffers { key: sent.into() })
         }
-        Some(stored) => Ok(Some(Receipt::clone(&stored.receipt))),
+        Some(stored) => Ok(Some(stored.receipt())),
         None => Ok(None),
     }
 }
@@ -83,7 +78,7 @@ fn remembered(draft: &Draft<'_>, idempotency: &Idempotency) -> Result<Option<Rec
 /// Refuses when there is no space for another answer: of all clients, or of this one.
 fn ensure_space(draft: &Draft<'_>, stored: &IdempotencyStored) -> Result<(), Refusal> {
     let (limits, answers) = (draft.limits, &draft.state.answers);
-    let client = Idempotency::client_of(&stored.key);
+    let client = Idempotency::client_of(stored.key());
     // Without authentication there is one client, which may use all.
     let percent = if client.is_empty() { 100 } else { limits.idempotency_client_percent_max };
     let share = |max: u64| (u128::from(max) * u128::from(percent) / 100) as u64;
@@ -100,6 +95,6 @@ fn ensure_space(draft: &Draft<'_>, stored: &IdempotencyStored) -> Result<(), Ref
     } else {
         return Ok(());
     };
-    let until_ms = answers.next_due().map_or(draft.now_ms, |&(until_ms, _)| until_ms);
+    let until_ms = answers.next_due().map_or(draft.now_ms, IdempotencyStored::until_ms);
     Err(Refusal::IdempotencyFull { limit, until_ms })
 }

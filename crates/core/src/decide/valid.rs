@@ -25,7 +25,24 @@ pub(crate) fn pool_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
             "give it a printable name",
         );
     }
-    Ok(())
+    representable("pool's name", name, char::is_control)
+}
+
+/// Refuses a text that not every interface can represent: XML and YANG have neither most control characters nor
+/// noncharacters, so that what is exported could not be written back. `is_refused`: further characters to refuse.
+fn representable(what: &str, text: &str, is_refused: impl Fn(char) -> bool) -> Result<(), Refusal> {
+    let never = |char: char| {
+        let plane_end = u32::from(char) & 0xfffe == 0xfffe;
+        let is_noncharacter = plane_end || ('\u{fdd0}'..='\u{fdef}').contains(&char);
+        is_noncharacter || (char < ' ' && !matches!(char, '\t' | '\n' | '\r'))
+    };
+    match text.chars().find(|char| never(*char) || is_refused(*char)) {
+        None => Ok(()),
+        Some(char) => invalid(
+            format!("the {what} has the character U+{:04X}", u32::from(char)),
+            "leave out control characters and noncharacters, which not every interface can represent",
+        ),
+    }
 }
 
 pub(crate) fn provider_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
@@ -92,6 +109,23 @@ pub(crate) fn spec(spec: &PoolSpec, limits: &Limits) -> Result<(), Refusal> {
     labels(&spec.labels, limits)
 }
 
+/// Validates the characters of a new claim. Names have no control characters at all; the text of a label may have tabs and
+/// line breaks. A claim that exists may have been made when they were allowed, and can be repeated.
+fn characters(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
+    let is_held = |pool: &Arc<str>| draft.state.pool(pool)?.held(&op.key);
+    if op.pools.iter().all(|pool| is_held(pool).is_some()) {
+        return Ok(());
+    }
+    representable("key", &op.key, char::is_control)?;
+    if let Some(owner) = &op.owner {
+        representable("owner", owner, char::is_control)?;
+    }
+    op.labels.iter().try_for_each(|(name, text)| {
+        representable("name of a label", name, char::is_control)?;
+        representable("text of a label", text, |_| false)
+    })
+}
+
 /// Validates a claim without its pools.
 pub(crate) fn claim(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
     let limits = draft.limits;
@@ -113,6 +147,7 @@ pub(crate) fn claim(draft: &Draft<'_>, op: &ClaimOp) -> Result<(), Refusal> {
         }
     }
     labels(&op.labels, limits)?;
+    characters(draft, op)?;
     ttl(op.ttl_ms, limits)?;
     want(&op.want, op.pools.len() > 1, limits)
 }

@@ -52,7 +52,7 @@ pub struct Frozen {
     pub position: u64,
     pub now_ms: u64,
     pub pools: Vec<FrozenPool>,
-    pub idempotency: Vec<Arc<IdempotencyStored>>,
+    pub idempotency: Vec<IdempotencyStored>,
     pub capacity: FrozenCapacity,
     /// Oldest first.
     pub notifications: Vec<Arc<Notification>>,
@@ -138,7 +138,7 @@ impl Restorer {
     }
 
     pub fn idempotency(&mut self, stored: IdempotencyStored) {
-        self.state.answers.add(Arc::new(stored));
+        self.state.answers.add(stored);
     }
 
     pub fn class(&mut self, named: NameEntry) {

@@ -1,7 +1,8 @@
 //! Restores into a data folder so that no server can start on a partial restore.
 //!
 //! Everything is written to a subfolder and moved into place at the end, the journal last. (The data folder itself may be a
-//! mount point, which cannot be renamed.) While the subfolder has a journal, a server refuses to start.
+//! mount point, which cannot be renamed.) While the subfolder exists and the journal is not in its place, a server refuses to
+//! start: it would begin with an empty journal.
 
 use std::fs::{self, File};
 use std::io;
@@ -37,7 +38,9 @@ fn failed(path: &Path) -> impl Fn(io::Error) -> JournalError {
 
 /// Whether a restore into this data folder was interrupted.
 pub(super) fn is_unfinished(data: &Path) -> bool {
-    data.join(RESTORING_FOLDER).join(JOURNAL_FILE).exists()
+    let restoring = data.join(RESTORING_FOLDER);
+    restoring.join(JOURNAL_FILE).exists()
+        || (restoring.is_dir() && !data.join(JOURNAL_FILE).exists())
 }
 
 fn ensure_empty(data: &Path) -> Result<(), JournalError> {

@@ -201,18 +201,31 @@ async fn misbehaving_server_is_a_failed_delivery() {
     for (manner, words) in [
         (Manner::Silent, "did not answer within 100 ms"),
         (Manner::Endless, "broke: "),
+        (
+            Manner::Unfinished,
+            "answered 200, but the answer is incomplete: it did not end within 100 ms",
+        ),
+        (Manner::Cut, "answered 200, but the answer is incomplete: the connection broke"),
+        (Manner::CutChunks, "answered 200, but the answer is incomplete: the connection broke"),
+        (
+            Manner::EndlessBody,
+            "answered 200, but the answer is incomplete: it is larger than 65536 bytes",
+        ),
         (Manner::Answer(302), "answered 302"),
         (Manner::Answer(404), "answered 404: what I think of it"),
     ] {
-        let hook = Hook::start(move |_| manner.clone()).await;
+        let answer = manner.clone();
+        let hook = Hook::start(move |_| answer.clone()).await;
         let limits = ReactorLimits { outbox_attempts_max: 1, webhook_ms_max: 100, ..hasty() };
         let limits = match words {
-            // The size limit must end it, not the time limit.
-            "broke: " => ReactorLimits { webhook_ms_max: 20_000, ..limits },
+            // These must end without the time limit.
+            _ if words.contains("broke") || words.contains("larger") => {
+                ReactorLimits { webhook_ms_max: 20_000, ..limits }
+            }
             _ => limits,
         };
         let reactor = world.react(&plain(&hook.url()), limits);
-        world.ask("p", &[(words, "/s")]).await;
+        world.ask("p", &[(&format!("{manner:?}"), "/s")]).await;
         world.until("it is not given up", |all| all.iter().any(|one| one.due_ms.is_none())).await;
         let dead = world.outbox().remove(0);
         assert!(dead.error.as_ref().unwrap().contains(words), "{dead:?}");
@@ -224,6 +237,32 @@ async fn misbehaving_server_is_a_failed_delivery() {
     world.ask("p", &[("absent", "/s")]).await;
     world.until("it is not tried", |all| all.iter().any(|one| one.attempts > 0)).await;
     assert!(world.outbox()[0].error.as_ref().unwrap().contains("cannot be reached"));
+    reactor.stop().await;
+}
+
+#[tokio::test]
+async fn incomplete_success_is_retried_until_a_complete_one() {
+    let world = World::new().await;
+    let mut count = 0;
+    let hook = Hook::start(move |_| {
+        count += 1;
+        match count {
+            1 => Manner::Cut,
+            2 => Manner::CutChunks,
+            3 => Manner::EndlessBody,
+            _ => Manner::UntilClosed,
+        }
+    })
+    .await;
+    world.pool("p").await;
+    world.ask("p", &[("a", "/s")]).await;
+    let reactor =
+        world.react(&plain(&hook.url()), ReactorLimits { outbox_attempts_max: 9, ..hasty() });
+    world.empty().await;
+    let asked = hook.asked();
+    let attempts: Vec<&str> = asked.iter().map(|asked| asked.header("allod-attempts")).collect();
+    assert_eq!(attempts, ["0", "1", "2", "3"]);
+    assert!(names(&asked).windows(2).all(|two| two[0] == two[1]), "{:?}", names(&asked));
     reactor.stop().await;
 }
 

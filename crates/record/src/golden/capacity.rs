@@ -216,12 +216,7 @@ fn request() -> IdempotencyStored {
         Outcome::Deallocated { existed: true },
         Outcome::Extended { consumer: VM, generation: 2, expires_ms: Some(AT_MS) },
     ];
-    IdempotencyStored {
-        key: "order 17".into(),
-        fingerprint: [7; 32],
-        until_ms: AT_MS,
-        receipt: Arc::new(Receipt { outcomes }),
-    }
+    IdempotencyStored::new("order 17", [7; 32], AT_MS, &Receipt { outcomes })
 }
 
 fn class_part() -> CheckpointPart {

@@ -286,23 +286,20 @@ fn full_grant() -> ClaimGranted {
 
 fn request() -> IdempotencyStored {
     let claim_in = |claim| ClaimIn { pool: "vlan".into(), kind: Kind::Id32, claim };
-    IdempotencyStored {
-        key: "order 17".into(),
-        fingerprint: std::array::from_fn(|i| i as u8),
-        until_ms: AT_MS + 86_400_000,
-        receipt: Arc::new(Receipt {
-            outcomes: vec![
-                Outcome::PoolPut { created: true, generation: 1 },
-                Outcome::PoolDeleted { existed: true },
-                Outcome::Claimed {
-                    claims: vec![claim_in(plain_claim()), claim_in(full_claim())],
-                    created: true,
-                },
-                Outcome::Released { existed: false },
-                Outcome::Leased(claim_in(plain_claim())),
-                Outcome::Checked,
-                Outcome::Ticked,
-            ],
-        }),
-    }
+    let receipt = Receipt {
+        outcomes: vec![
+            Outcome::PoolPut { created: true, generation: 1 },
+            Outcome::PoolDeleted { existed: true },
+            Outcome::Claimed {
+                claims: vec![claim_in(plain_claim()), claim_in(full_claim())],
+                created: true,
+            },
+            Outcome::Released { existed: false },
+            Outcome::Leased(claim_in(plain_claim())),
+            Outcome::Checked,
+            Outcome::Ticked,
+        ],
+    };
+    let fingerprint = std::array::from_fn(|i| i as u8);
+    IdempotencyStored::new("order 17", fingerprint, AT_MS + 86_400_000, &receipt)
 }

@@ -2,8 +2,6 @@
 //!
 //! Version 2 also has answers about capacity. It is written only if one of them is needed.
 
-use std::sync::Arc;
-
 use allod_core::event::{IdempotencyExpired, IdempotencyStored};
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
 
@@ -71,50 +69,53 @@ pub(crate) enum OutcomeV2<'a> {
     Extended { consumer: UuidV1, generation: u64, expires_ms: Option<u64> },
 }
 
-/// Whether an answer needs version 2.
-pub(crate) fn needs_v2(event: &IdempotencyStored) -> bool {
-    event.receipt.outcomes.iter().any(|outcome| outcome_v1(outcome).is_none())
+/// A stored answer whose receipt was unpacked, to borrow from.
+#[derive(Debug)]
+pub(crate) struct UnpackedAnswer<'a> {
+    event: &'a IdempotencyStored,
+    receipt: Receipt,
+}
+
+impl<'a> UnpackedAnswer<'a> {
+    pub fn of(event: &'a IdempotencyStored) -> UnpackedAnswer<'a> {
+        UnpackedAnswer { event, receipt: event.receipt() }
+    }
 }
 
 impl<'a, O> StoredAnswer<'a, O> {
     fn new(
-        event: &'a IdempotencyStored,
+        answer: &'a UnpackedAnswer<'_>,
         outcome: fn(&'a Outcome) -> Option<O>,
     ) -> StoredAnswer<'a, O> {
-        let &IdempotencyStored { ref key, fingerprint, until_ms, ref receipt } = event;
-        let outcomes = receipt.outcomes.iter().filter_map(outcome).collect();
-        StoredAnswer { key, fingerprint, until_ms, outcomes }
+        let UnpackedAnswer { event, receipt } = answer;
+        StoredAnswer {
+            key: event.key(),
+            fingerprint: event.fingerprint(),
+            until_ms: event.until_ms(),
+            outcomes: receipt.outcomes.iter().filter_map(outcome).collect(),
+        }
     }
 
-    fn answer(self) -> IdempotencyStored
+    pub fn load(self) -> IdempotencyStored
     where
         Outcome: From<O>,
     {
         let StoredAnswer { key, fingerprint, until_ms, outcomes } = self;
         let outcomes = outcomes.into_iter().map(Outcome::from).collect();
-        let receipt = Arc::new(Receipt { outcomes });
-        IdempotencyStored { key: key.into(), fingerprint, until_ms, receipt }
+        IdempotencyStored::new(key, fingerprint, until_ms, &Receipt { outcomes })
     }
 }
 
-impl<'a> StoredForm<'a, IdempotencyStored> for IdempotencyStoredV1<'a> {
-    fn store(event: &'a IdempotencyStored) -> IdempotencyStoredV1<'a> {
-        StoredAnswer::new(event, outcome_v1)
-    }
-
-    fn load(self) -> IdempotencyStored {
-        self.answer()
+impl<'a> IdempotencyStoredV1<'a> {
+    pub fn store(answer: &'a UnpackedAnswer<'_>) -> IdempotencyStoredV1<'a> {
+        StoredAnswer::new(answer, outcome_v1)
     }
 }
 
 impl<'a> IdempotencyStoredV2<'a> {
     /// `None`: version 1 is sufficient.
-    pub fn of(event: &'a IdempotencyStored) -> Option<IdempotencyStoredV2<'a>> {
-        needs_v2(event).then(|| StoredAnswer::new(event, outcome_v2))
-    }
-
-    pub fn load(self) -> IdempotencyStored {
-        self.answer()
+    pub fn of(answer: &'a UnpackedAnswer<'_>) -> Option<IdempotencyStoredV2<'a>> {
+        answer.event.reports_capacity().then(|| StoredAnswer::new(answer, outcome_v2))
     }
 }
 

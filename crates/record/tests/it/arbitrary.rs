@@ -192,11 +192,8 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 
 pub fn request() -> impl Strategy<Value = IdempotencyStored> {
     (text(), any::<[u8; 32]>(), number(), vec(outcome(), 0..4)).prop_map(
-        |(key, fingerprint, until_ms, outcomes)| IdempotencyStored {
-            key,
-            fingerprint,
-            until_ms,
-            receipt: Arc::new(Receipt { outcomes }),
+        |(key, fingerprint, until_ms, outcomes)| {
+            IdempotencyStored::new(&key, fingerprint, until_ms, &Receipt { outcomes })
         },
     )
 }

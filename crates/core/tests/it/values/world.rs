@@ -137,7 +137,7 @@ pub fn restored(state: &State) -> State {
         let asked = pool.requests.iter().flat_map(|requests| requests.iter());
         asked.for_each(|asked| restorer.request(asked.clone()));
     }
-    frozen.idempotency.into_iter().for_each(|stored| restorer.idempotency((*stored).clone()));
+    frozen.idempotency.into_iter().for_each(|stored| restorer.idempotency(stored));
     frozen.capacity.classes().for_each(|named| restorer.class(named.clone()));
     frozen.capacity.traits().for_each(|named| restorer.trait_name(named.clone()));
     frozen.capacity.providers().for_each(|image| restorer.provider(image));

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use allod_core::command::{Command, Expect, PutPool};
-use allod_core::pool::{PoolRange, PoolSpec};
+use allod_core::claim::Want;
+use allod_core::command::{ClaimOp, Command, Expect, Op, PutPool, Transact};
+use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::receipt::Receipt;
+use allod_core::refusal::{Refusal, Refused};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_testkit::transcript::ManualClock;
@@ -143,6 +146,88 @@ async fn a_pool_of_another_interface_can_be_read_and_used() {
     let pool = r#"{"id-pool":[{"pool-name":"net","block-size":1,"available-ids-holder":{"start":1,"end":9},"released-ids-holder":{"delayed-time-sec":0}}]}"#;
     let path = "/restconf/config/id-manager:id-pools/id-pool/net";
     assert_eq!(server.ask("PUT", path, pool).await.status, 409);
+}
+
+/// A claim of the native interface.
+async fn claim(server: &Server, key: &str) -> Result<Receipt, Refused> {
+    let op = ClaimOp {
+        pools: vec!["plain".into()],
+        key: key.into(),
+        owner: None,
+        want: Want::any(),
+        ttl_ms: None,
+        labels: Labels::default(),
+        expect: Expect::Any,
+    };
+    let command = Command::Transact(Transact::one(Op::Claim(op)));
+    server.handle.submit(command).await.unwrap().answer
+}
+
+#[tokio::test]
+async fn every_key_that_a_native_client_can_claim_is_exported_and_restored() {
+    let server = Server::fresh(ManualClock::morning()).await;
+    let created = server.call("createIdPool", r#""pool-name":"plain","low":1,"high":99"#).await;
+    assert_eq!(created.status, 204);
+    // What XML or YANG cannot represent, and other control characters.
+    for char in [
+        '\0',
+        '\u{7}',
+        '\t',
+        '\n',
+        '\u{1b}',
+        '\u{7f}',
+        '\u{9b}',
+        '\u{fdd0}',
+        '\u{fffe}',
+        '\u{10ffff}',
+    ] {
+        let refused = claim(&server, &format!("a{char}b")).await.unwrap_err();
+        assert!(matches!(refused.refusal, Refusal::Invalid { .. }), "{refused:?}");
+        let text = refused.refusal.to_string();
+        assert!(text.contains(&format!("U+{:04X}", u32::from(char))), "{text}");
+    }
+    let keys = [
+        " spaces ",
+        "<&>\"'",
+        "]]>",
+        "<!--",
+        "&#7;",
+        "%00",
+        "\u{a0}",
+        "\u{ad}",
+        "\u{2028}",
+        "\u{202e}",
+        "\u{fffd}",
+        "\u{feff}",
+        "e\u{301}",
+        "\u{1f600}",
+        "\u{e000}",
+        "\u{10fffd}",
+        "\\u0007",
+    ];
+    for key in keys {
+        claim(&server, key).await.unwrap();
+    }
+    for kind in ["application/json", "application/xml"] {
+        let path = "/restconf/config/id-manager:id-pools";
+        let (_, before) = ask(&server, "GET", path, kind, "").await;
+        for wipe in [false, true] {
+            if wipe {
+                assert!(ask(&server, "DELETE", path, kind, "").await.0 < 300);
+            }
+            let (status, said) = ask(&server, "PUT", path, kind, &before).await;
+            assert!(status < 300, "{kind}: {status} {said}");
+            assert_eq!(ask(&server, "GET", path, kind, "").await.1, before);
+        }
+        let held = server.handle.read(|now| {
+            let claims = now.state.pool("plain").unwrap().claims_by_value();
+            claims.map(|claim| claim.key.to_string()).collect::<Vec<_>>()
+        });
+        let held = held.unwrap();
+        for key in keys {
+            assert!(held.iter().any(|known| known == key), "{kind}: {key:?} is not restored");
+        }
+    }
 }
 
 #[tokio::test]

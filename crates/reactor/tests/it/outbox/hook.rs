@@ -15,6 +15,16 @@ pub enum Manner {
     Silent,
     /// Answers with an endless head.
     Endless,
+    /// Answers 200 with the beginning of a body of a known length, and then stays silent.
+    Unfinished,
+    /// The same, and closes the connection.
+    Cut,
+    /// Answers 200 with a chunked body, and closes the connection before the last chunk.
+    CutChunks,
+    /// Answers 200 with a body that does not end.
+    EndlessBody,
+    /// Answers 200 without a length: the end of the connection is the end of the body.
+    UntilClosed,
     /// Closes the connection instead of answering.
     HangUp,
 }
@@ -115,6 +125,25 @@ impl Hook {
             Manner::Endless => {
                 drop(stream.write_all(b"HTTP/1.1 200 OK\r\nx: ").await);
                 while stream.write_all(&[b'x'; 4096]).await.is_ok() {}
+            }
+            Manner::Unfinished => {
+                drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun").await);
+                tokio::time::sleep(Duration::from_secs(60)).await;
+            }
+            Manner::Cut => {
+                drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nbegun").await);
+            }
+            Manner::CutChunks => {
+                let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nbegun\r\n";
+                drop(stream.write_all(head).await);
+            }
+            Manner::EndlessBody => {
+                let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+                drop(stream.write_all(head).await);
+                while stream.write_all(b"4\r\nmore\r\n").await.is_ok() {}
+            }
+            Manner::UntilClosed => {
+                drop(stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nall of it").await);
             }
             Manner::HangUp => {}
         }

@@ -5,7 +5,7 @@
 use allod_face_restconf::codec::Encoding;
 use allod_face_restconf::edit::patch;
 use allod_face_restconf::model::InstancePath;
-use allod_face_restconf_fuzz::{bodies, schema};
+use allod_fuzz::restconf::{bodies, schema};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

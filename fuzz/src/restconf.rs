@@ -1,4 +1,4 @@
-//! Shared by the fuzz targets: a schema with every kind of node, and the round-trip check.
+//! For the RESTCONF targets: a schema with every kind of node, and the round-trip check.
 
 use std::sync::OnceLock;
 
@@ -12,7 +12,10 @@ pub fn schema() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();
     SCHEMA.get_or_init(|| {
         let mut modules = PROTOCOL.to_vec();
-        modules.push(("id-manager.yang", include_str!("../../yang/id-manager.yang")));
+        modules.push((
+            "id-manager.yang",
+            include_str!("../../crates/face-restconf/yang/id-manager.yang"),
+        ));
         modules.push(("every-type.yang", include_str!("every-type.yang")));
         Schema::compile(&modules).expect("the modules compile")
     })

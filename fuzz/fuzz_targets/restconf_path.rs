@@ -4,8 +4,8 @@
 
 use allod_face_restconf::codec::Dialect;
 use allod_face_restconf::path;
-use allod_face_restconf::query::{RestconfParams, RequestKind};
-use allod_face_restconf_fuzz::schema;
+use allod_face_restconf::query::{RequestKind, RestconfParams};
+use allod_fuzz::restconf::schema;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
