@@ -67,6 +67,8 @@ pub fn decide(
         ended: 0,
         search_steps: limits.search_steps_max,
         searched: None,
+        requests: 0,
+        requests_max: RequestsMax::None,
     };
     let answer = match command {
         Command::Transact(transact) => transact::run(&mut draft, transact),
@@ -121,6 +123,18 @@ pub(crate) struct Draft<'a> {
     search_steps: u64,
     /// The last of these searches.
     searched: Option<CommonSearch>,
+    /// The number of requests that the command has looked at, or entries of id pools.
+    requests: u64,
+    requests_max: RequestsMax,
+}
+
+/// How many requests a command may look at.
+enum RequestsMax {
+    None,
+    /// More than this refuse the command.
+    Refuse(u64),
+    /// More than this are left to the next tick.
+    Leave(u64),
 }
 
 /// How far a search for a value that is free in several pools has come, so that the next claim of a transaction does not
@@ -171,6 +185,11 @@ impl Draft<'_> {
         self.ended < self.limits.claims_ended_per_claim_max && self.search_steps >= STEPS_PER_END
     }
 
+    /// Refuses when the command may not end so many more claims or quarantines.
+    pub fn ensure_may_end(&self, many: u64) -> Result<(), Refusal> {
+        self.ensure_steps(many.saturating_mul(STEPS_PER_END))
+    }
+
     /// Counts search steps.
     pub fn spend(&mut self, steps: u64) -> Result<(), Refusal> {
         self.ensure_steps(steps)?;
@@ -182,6 +201,33 @@ impl Draft<'_> {
     pub fn ensure_steps(&self, steps: u64) -> Result<(), Refusal> {
         let (max, left) = (self.limits.search_steps_max, self.search_steps);
         at_most("search_steps_max", max, (max - left).saturating_add(steps))
+    }
+
+    /// From here on the command is refused if it looks at more requests than an edit may.
+    pub fn limit_requests(&mut self) {
+        self.requests_max = RequestsMax::Refuse(self.limits.requests_per_edit_max);
+    }
+
+    /// From here on failed requests are tried again, a limited number of them.
+    pub fn begin_retries(&mut self) {
+        let max = self.limits.waiting_requests_per_entry_max;
+        self.requests_max = RequestsMax::Leave(self.requests.saturating_add(max));
+    }
+
+    /// Counts requests that the command looks at.
+    pub fn touch_requests(&mut self, many: u64) -> Result<(), Refusal> {
+        self.requests = self.requests.saturating_add(many);
+        match self.requests_max {
+            RequestsMax::Refuse(max) => at_most("requests_per_edit_max", max, self.requests),
+            RequestsMax::None | RequestsMax::Leave(_) => Ok(()),
+        }
+    }
+
+    pub fn may_retry_more(&self) -> bool {
+        match self.requests_max {
+            RequestsMax::Leave(max) => self.requests < max,
+            RequestsMax::None | RequestsMax::Refuse(_) => true,
+        }
     }
 
     pub fn pool(&self, name: &Arc<str>) -> Result<&Pool, Refusal> {

@@ -60,10 +60,16 @@ limits! {
     consumers_per_request_max = 10_000,
     /// Resource classes of providers that one consumer holds.
     allocations_per_consumer_max = 10_000,
-    /// Entries of id pools that one edit writes, or that are deleted with a pool.
+    /// Entries of id pools that one edit writes or releases, with the ranges of ids that they and the pools list.
     ids_per_edit_max = 200_000,
-    /// Requests to resource pools that one edit writes, or that are deleted with a pool.
+    /// Requests to resource pools that one edit writes, withdraws, or gives another value.
     requests_per_edit_max = 200_000,
+    /// Pools that one edit of id pools or resource pools changes or removes.
+    pools_per_edit_max = 1000,
+    /// Pools with requests of one key that must all get the same id.
+    pools_per_group_max = 256,
+    /// Waiting requests that one command or one tick tries to grant. Further ones are left to the next ticks.
+    waiting_requests_per_entry_max = 250,
     /// Services that one request names.
     services_per_request_max = 1000,
     /// Notifications in the outbox, waiting or given up. 0 disables the outbox.

@@ -9,6 +9,7 @@ use crate::extension;
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
+use crate::requests::state::Requests;
 use crate::span;
 use crate::state::pool::Pool;
 use crate::state::zones::Zones;
@@ -80,8 +81,14 @@ pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Outco
     ensure_editable(pool)?;
     let Some(pool) = pool else { return Ok(Outcome::PoolDeleted { existed: false }) };
     ensure_empty(pool)?;
-    draft.record(PoolRemoved { pool: delete.pool.clone() });
+    draft.record(removed(pool));
     Ok(Outcome::PoolDeleted { existed: true })
+}
+
+/// The event that removes a pool with all that it has.
+pub(crate) fn removed(pool: &Pool) -> PoolRemoved {
+    let requests = pool.requests().map_or(0, Requests::len) as u64;
+    PoolRemoved { pool: pool.name.clone(), claims: pool.held_claims, requests }
 }
 
 /// Refuses a pool with claims.

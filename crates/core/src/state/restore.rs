@@ -19,6 +19,7 @@ use crate::extension::PoolExtension;
 use crate::outbox::Notification;
 use crate::pool::PoolSpec;
 use crate::requests::RequestPool;
+use crate::requests::event::RetryScheduled;
 use crate::requests::state::{AnsweredRequest, FrozenRequests, Requests};
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
@@ -57,6 +58,8 @@ pub struct Frozen {
     /// Oldest first.
     pub notifications: Vec<Arc<Notification>>,
     pub alarms: Vec<Alarm>,
+    /// Requests that are still to be tried.
+    pub retries: Vec<RetryScheduled>,
 }
 
 impl State {
@@ -85,16 +88,32 @@ impl State {
             capacity: self.capacity.freeze(),
             notifications: self.outbox.from(0).cloned().collect(),
             alarms: self.alarms.values().cloned().collect(),
+            retries: self.retries().collect(),
         }
     }
 }
 
+impl State {
+    /// What is still to be tried, as the events that schedule it.
+    fn retries(&self) -> impl Iterator<Item = RetryScheduled> + '_ {
+        // Only pools with something due can have one.
+        let due = self.due.iter().filter_map(|(_, ix)| self.pool_at(*ix));
+        let pools = due.filter_map(|pool| {
+            let retry = pool.requests()?.retry.clone()?;
+            Some(RetryScheduled { pool: Some(pool.name.clone()), retry: Some(retry) })
+        });
+        let groups = self.retry_groups.clone();
+        let groups = groups.map(|retry| RetryScheduled { pool: None, retry: Some(retry) });
+        pools.chain(groups)
+    }
+}
+
 impl Frozen {
-    /// The notifications and alarms, as the events that produce them.
+    /// The notifications, alarms and scheduled retries, as the events that produce them.
     pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
         let notifications = self.notifications.iter().flat_map(|one| one.events());
         let alarms = self.alarms.iter().flat_map(Alarm::events).map(Event::from);
-        notifications.chain(alarms)
+        notifications.chain(alarms).chain(self.retries.iter().cloned().map(Event::from))
     }
 }
 
@@ -132,8 +151,9 @@ impl Restorer {
         }
     }
 
-    /// An event about a notification or an alarm.
+    /// An event about a notification, an alarm or a retry. It follows the pools.
     pub fn event(&mut self, event: &Event) {
+        self.finish_pool();
         self.state.apply(event);
     }
 
