@@ -36,6 +36,9 @@ use crate::{alarm, blocks, outbox, requests};
 /// The search steps for each claim or quarantine that ends because another claim needs its values.
 const STEPS_PER_END: u64 = 10;
 
+/// What a provider or a consumer counts, beside its amounts.
+const AMOUNTS_PER_THING: u64 = 4;
+
 /// The result of a command that was accepted.
 #[derive(Debug)]
 pub struct Decision {
@@ -68,6 +71,7 @@ pub fn decide(
         search_steps: limits.search_steps_max,
         searched: None,
         requests: 0,
+        amounts: 0,
         requests_max: RequestsMax::None,
     };
     let answer = match command {
@@ -126,6 +130,8 @@ pub(crate) struct Draft<'a> {
     /// The number of requests that the command has looked at, or entries of id pools.
     requests: u64,
     requests_max: RequestsMax,
+    /// See [`Limits::allocations_per_request_max`].
+    amounts: u64,
 }
 
 /// How many requests a command may look at.
@@ -221,6 +227,20 @@ impl Draft<'_> {
             RequestsMax::Refuse(max) => at_most("requests_per_edit_max", max, self.requests),
             RequestsMax::None | RequestsMax::Leave(_) => Ok(()),
         }
+    }
+
+    /// Counts amounts of a provider or a consumer: those that are set, and those that it has.
+    pub fn touch_amounts(&mut self, set: usize, has: usize) -> Result<(), Refusal> {
+        let (first, max) = (self.amounts == 0, self.limits.allocations_per_request_max);
+        let set = AMOUNTS_PER_THING.saturating_add(set as u64);
+        self.amounts = self.amounts.saturating_add(set).saturating_add(has as u64);
+        let counted = if first { set } else { self.amounts };
+        at_most("allocations_per_request_max", max, counted)
+    }
+
+    /// Whether a tick may release the allocations of another consumer.
+    pub fn may_touch_more_amounts(&self) -> bool {
+        self.amounts < self.limits.allocations_per_request_max
     }
 
     pub fn may_retry_more(&self) -> bool {

@@ -255,6 +255,11 @@ impl BatchWriter {
     /// epoch item, which does not count.
     fn decide_one(&mut self, batch: &mut Batch, opening: usize, now_ms: u64, command: &Command) {
         let stamp = Stamp { now_ms, seed: self.random.next() };
+        let bytes = command.bytes_min();
+        if bytes > self.bytes_max {
+            let max = self.bytes_max;
+            return batch.answers.push(Err(EngineError::TooLarge { bytes, max }));
+        }
         let decided = catch_unwind(AssertUnwindSafe(|| {
             decide(&mut self.replica.state, &stamp, command, &self.limits)
         }));

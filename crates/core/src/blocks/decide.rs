@@ -25,6 +25,9 @@ use crate::value::Kind;
 /// A new pool is divided into this many blocks, or into blocks of one id if it is smaller.
 const BLOCKS: u32 = 10;
 
+/// The most runs of released ids that one tick returns to the pool.
+const RUNS_RETURNED_MAX: usize = 1000;
+
 pub(crate) fn run(draft: &mut Draft<'_>, command: &BlocksCommand) -> Result<Outcome, Refusal> {
     match command {
         BlocksCommand::Create(create) => create_pool(draft, create),
@@ -221,7 +224,8 @@ pub(crate) fn return_surplus(draft: &Draft<'_>, pool: &Pool) -> Option<Event> {
     let has = pool.available_in_block(blocks) + ready_ids;
     let mut excess = has.saturating_sub(2 * u128::from(blocks.block_size)).min(ready_ids);
     let mut returned = Vec::new();
-    for run in ready() {
+    // The rest is returned the next time.
+    for run in ready().take(RUNS_RETURNED_MAX) {
         if excess == 0 {
             break;
         }

@@ -49,9 +49,16 @@ fn pool_due(draft: &Draft<'_>) -> Option<DueWork> {
     Some(DueWork::Event(released.into()))
 }
 
-fn consumer_due(draft: &Draft<'_>) -> Option<Event> {
+fn consumer_due(draft: &mut Draft<'_>) -> Option<Event> {
     let due = draft.state.capacity.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
-    capacity::released(draft, due.1, ReleaseCause::Reaped).map(Event::from)
+    if !draft.may_touch_more_amounts() {
+        return None;
+    }
+    let released = capacity::released(draft, due.1, ReleaseCause::Reaped)?;
+    let has = released.was.iter().map(|was| was.resources.len()).sum();
+    // The next tick continues when this one has released enough.
+    let _ = draft.touch_amounts(0, has);
+    Some(released.into())
 }
 
 fn idempotency_due(draft: &Draft<'_>) -> Option<Event> {

@@ -8,6 +8,7 @@ use super::{Draft, bounds, delete, ids_pool, release_now, spec, valid};
 use crate::blocks::command::{BlockPool, BlockPoolEdit, EditBlocks, IdEntry, PutBlockPool};
 use crate::blocks::state::{Block, ids_after};
 use crate::blocks::{BlockLayout, BlocksDefined, BlocksRefusal, Child, LayoutError, check_block};
+use crate::decide::pool::ensure_few_rezoned;
 use crate::decide::{lease, room};
 use crate::event::PoolDefined;
 use crate::limits::at_most;
@@ -171,6 +172,9 @@ fn define(draft: &mut Draft<'_>, name: &Arc<str>, wanted: &BlockPool) -> Result<
     if before.is_some_and(|pool| *pool.spec == spec) {
         return Ok(());
     }
+    if let Some(pool) = before {
+        ensure_few_rezoned(draft, pool, &spec)?;
+    }
     let pool = name.clone();
     draft.record(PoolDefined { pool, generation, spec });
     Ok(())
@@ -180,7 +184,7 @@ fn put_entry(draft: &mut Draft<'_>, name: &Arc<str>, entry: &IdEntry) -> Result<
     valid::key(&entry.key, draft.limits)?;
     let total = span::total(&entry.ids);
     let many = u64::try_from(total).unwrap_or(u64::MAX);
-    at_most("values_per_transaction_max", draft.limits.values_per_transaction_max, many)?;
+    at_most("ids_per_range_max", draft.limits.ids_per_range_max, many)?;
     if entry.ids.is_empty() {
         return contradiction(name, LayoutError::EntryEmpty { key: entry.key.clone() });
     }

@@ -35,6 +35,10 @@ struct Pending {
     new: OpenRequests,
     /// The keys of groups with a member less: the others may have failed because of it.
     left: BTreeSet<Arc<str>>,
+    /// The same, because a pool was removed. They do not count as requests of the edit.
+    left_by_pools: BTreeSet<Arc<str>>,
+    /// The number of requests in these groups.
+    members_left_by_pools: u64,
     notifications: Notifications,
 }
 
@@ -77,15 +81,17 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditRequests) -> Result<Outcome,
             open(draft, name, key, request, &mut pending)?;
         }
     }
-    let Pending { mut displaced, mut new, left, mut notifications } = pending;
+    let Pending { mut displaced, mut new, left, left_by_pools, mut notifications, .. } = pending;
     join_groups(&mut displaced, &mut new);
     let (none, update) = (OpenRequests::new(), OnFailure::UpdateAnswer);
     answer_all(draft, displaced, &new, update, &mut notifications)?;
     answer_all(draft, new, &none, update, &mut notifications)?;
-    for key in left {
-        let failed: BTreeMap<_, _> = failed_in_group(draft, &key).into_iter().collect();
-        draft.touch_requests(1)?;
-        let open = OpenRequests::from([(key, failed)]);
+    for key in left.union(&left_by_pools) {
+        let failed: BTreeMap<_, _> = failed_in_group(draft, key).into_iter().collect();
+        if left.contains(key) {
+            draft.touch_requests(failed.len() as u64)?;
+        }
+        let open = OpenRequests::from([(key.clone(), failed)]);
         answer_all(draft, open, &none, update, &mut notifications)?;
     }
     follow_up(draft, notifications)?;
@@ -171,8 +177,16 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Resu
     }
     let event = removed(pool);
     // The other members of its groups may have failed because of it.
-    if requests.in_groups.len() as u64 <= draft.limits.waiting_requests_per_entry_max {
-        pending.left.extend(requests.in_groups.iter().cloned());
+    let max = draft.limits.waiting_requests_per_entry_max;
+    let mut members = pending.members_left_by_pools;
+    let few = requests.in_groups.len() as u64 <= max
+        && requests.in_groups.iter().all(|key| {
+            members += draft.state.sync.get(key).map_or(0, BTreeSet::len) as u64;
+            members <= 2 * max
+        });
+    if few {
+        pending.left_by_pools.extend(requests.in_groups.iter().cloned());
+        pending.members_left_by_pools = members;
     } else {
         let retry = match &draft.state.retry_groups {
             Some(retry) => retry.extended(true),
