@@ -99,7 +99,7 @@ fn unknown_level_is_an_error() {
     assert_eq!(level_needed(&raised), LEVEL + 1);
     assert_eq!(
         text_of(&encode(&[raised])),
-        "feature level 6 is needed; this program knows levels up to 5: start a newer one"
+        "feature level 7 is needed; this program knows levels up to 6: start a newer one"
     );
 }
 
