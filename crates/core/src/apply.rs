@@ -13,6 +13,7 @@ use crate::event::{
     PoolEvent,
 };
 use crate::extension::ClaimChange;
+use crate::requests::state::Requests;
 use crate::span::{self, Span};
 use crate::state::pool::{Pool, PoolChange};
 use crate::state::recent::ReleasedSpan;
@@ -49,8 +50,9 @@ impl State {
             PoolEvent::Defined(event) => self.pool_defined(event),
             PoolEvent::Removed(event) => {
                 let ix = self.names.get(&event.pool).copied();
-                if let Some(pool) = ix.and_then(|ix| self.drop_pool(ix)) {
-                    self.note(StateChange::PoolDropped(pool));
+                if let Some(ix) = ix {
+                    self.remove_pool(ix);
+                    self.note(StateChange::PoolRemoved(ix));
                 }
             }
         }
@@ -88,11 +90,8 @@ impl State {
         let spec = Arc::new(event.spec.clone());
         let Some(&ix) = self.names.get(&event.pool) else {
             let pool = Pool::new(event.pool.clone(), event.generation, spec);
-            self.add_pool(Box::new(pool));
-            if let Some(&ix) = self.names.get(&event.pool) {
-                self.note(StateChange::PoolAdded(ix));
-            }
-            return;
+            let ix = self.add_pool(Box::new(pool));
+            return self.note(StateChange::PoolAdded(ix));
         };
         let Some(pool) = self.pool_at(ix) else { return };
         let before = PoolChange::Spec { spec: pool.spec.clone(), generation: pool.generation };
@@ -244,7 +243,7 @@ impl State {
         ix: PoolIx,
         change: impl FnOnce(&mut Pool) -> T,
     ) -> Option<T> {
-        let pool = self.pools.get_mut(ix as usize)?.as_deref_mut()?;
+        let pool = self.pools.get_mut(ix)?;
         let before = pool.next_due_ms();
         let out = change(pool);
         let after = pool.next_due_ms();
@@ -267,6 +266,7 @@ impl State {
             PoolChange::Request { key, before, changed } => {
                 self.put_request(ix, &key, before, changed);
             }
+            PoolChange::Retry(retry) => drop(self.set_retry(ix, retry)),
             PoolChange::Blocks(change) => drop(self.change(ix, |pool| pool.undo_blocks(change))),
             PoolChange::Spec { spec, generation } => {
                 self.change(ix, |pool| pool.set_spec(spec, generation));
@@ -276,28 +276,44 @@ impl State {
 
     // --- whole pools and idempotency keys--------------------------------------------------------------------------
 
-    pub(crate) fn add_pool(&mut self, pool: Box<Pool>) {
-        let ix = self.vacant.pop().unwrap_or_else(|| {
-            self.pools.push(None);
-            (self.pools.len() - 1) as PoolIx
-        });
-        self.names.insert(pool.name.clone(), ix);
-        self.due.extend(pool.next_due_ms().map(|at| (at, ix)));
-        self.owners.extend(pool.rows.iter().map(|(slot, row)| (row.owner().clone(), ix, slot)));
-        self.index_extension(ix, &pool, true);
-        self.pools[ix as usize] = Some(pool);
+    /// Adds a pool with all that it holds.
+    pub(crate) fn add_pool(&mut self, pool: Box<Pool>) -> PoolIx {
+        let (name, due) = (pool.name.clone(), pool.next_due_ms());
+        let owners: Vec<_> =
+            pool.rows.iter().map(|(slot, row)| (row.owner().clone(), slot)).collect();
+        let groups = pool.requests().into_iter().flat_map(Requests::iter);
+        let groups = groups.filter(|one| one.request.is_sync());
+        let groups: Vec<Arc<str>> = groups.map(|one| one.key.clone()).collect();
+        let ix = self.pools.add(pool);
+        self.names.insert(name, ix);
+        self.due.extend(due.map(|at| (at, ix)));
+        self.owners.extend(owners.into_iter().map(|(owner, slot)| (owner, ix, slot)));
+        groups.iter().for_each(|key| self.set_in_group(ix, key, true));
+        ix
     }
 
-    pub(crate) fn drop_pool(&mut self, ix: PoolIx) -> Option<Box<Pool>> {
-        let pool = self.pools.get_mut(ix as usize)?.take()?;
-        self.names.remove(&pool.name);
-        pool.next_due_ms().map(|at| self.due.remove(&(at, ix)));
-        for (slot, row) in pool.rows.iter() {
-            self.owners.remove(&(row.owner().clone(), ix, slot));
+    /// Undoes the addition of a pool, which holds nothing.
+    pub(crate) fn take_pool_back(&mut self, ix: PoolIx) {
+        if let Some(pool) = self.pools.take_back(ix) {
+            self.names.remove(&pool.name);
+            pool.next_due_ms().map(|at| self.due.remove(&(at, ix)));
         }
-        self.index_extension(ix, &pool, false);
-        self.vacant.push(ix);
-        Some(pool)
+    }
+
+    /// Removes a pool with all that it holds. The indexes of owners and groups are cleaned up later.
+    fn remove_pool(&mut self, ix: PoolIx) {
+        if let Some(pool) = self.pools.set_aside(ix) {
+            self.names.remove(&pool.name);
+            pool.next_due_ms().map(|at| self.due.remove(&(at, ix)));
+        }
+    }
+
+    /// Undoes the removal of a pool.
+    pub(crate) fn bring_pool_back(&mut self, ix: PoolIx) {
+        if let Some(pool) = self.pools.bring_back(ix) {
+            self.names.insert(pool.name.clone(), ix);
+            self.due.extend(pool.next_due_ms().map(|at| (at, ix)));
+        }
     }
 
     fn expire_idempotency(&mut self, key: &str) {

@@ -3,6 +3,7 @@
 //! A single claim, release or check is a transaction of one operation.
 
 pub mod capacity;
+mod size;
 
 use std::sync::Arc;
 

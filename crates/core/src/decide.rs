@@ -36,6 +36,9 @@ use crate::{alarm, blocks, outbox, requests};
 /// The search steps for each claim or quarantine that ends because another claim needs its values.
 const STEPS_PER_END: u64 = 10;
 
+/// What a provider or a consumer counts, beside its amounts.
+const AMOUNTS_PER_THING: u64 = 4;
+
 /// The result of a command that was accepted.
 #[derive(Debug)]
 pub struct Decision {
@@ -67,6 +70,9 @@ pub fn decide(
         ended: 0,
         search_steps: limits.search_steps_max,
         searched: None,
+        requests: 0,
+        amounts: 0,
+        requests_max: RequestsMax::None,
     };
     let answer = match command {
         Command::Transact(transact) => transact::run(&mut draft, transact),
@@ -121,6 +127,20 @@ pub(crate) struct Draft<'a> {
     search_steps: u64,
     /// The last of these searches.
     searched: Option<CommonSearch>,
+    /// The number of requests that the command has looked at, or entries of id pools.
+    requests: u64,
+    requests_max: RequestsMax,
+    /// See [`Limits::allocations_per_request_max`].
+    amounts: u64,
+}
+
+/// How many requests a command may look at.
+enum RequestsMax {
+    None,
+    /// More than this refuse the command.
+    Refuse(u64),
+    /// More than this are left to the next tick.
+    Leave(u64),
 }
 
 /// How far a search for a value that is free in several pools has come, so that the next claim of a transaction does not
@@ -171,6 +191,11 @@ impl Draft<'_> {
         self.ended < self.limits.claims_ended_per_claim_max && self.search_steps >= STEPS_PER_END
     }
 
+    /// Refuses when the command may not end so many more claims or quarantines.
+    pub fn ensure_may_end(&self, many: u64) -> Result<(), Refusal> {
+        self.ensure_steps(many.saturating_mul(STEPS_PER_END))
+    }
+
     /// Counts search steps.
     pub fn spend(&mut self, steps: u64) -> Result<(), Refusal> {
         self.ensure_steps(steps)?;
@@ -182,6 +207,47 @@ impl Draft<'_> {
     pub fn ensure_steps(&self, steps: u64) -> Result<(), Refusal> {
         let (max, left) = (self.limits.search_steps_max, self.search_steps);
         at_most("search_steps_max", max, (max - left).saturating_add(steps))
+    }
+
+    /// From here on the command is refused if it looks at more requests than an edit may.
+    pub fn limit_requests(&mut self) {
+        self.requests_max = RequestsMax::Refuse(self.limits.requests_per_edit_max);
+    }
+
+    /// From here on failed requests are tried again, a limited number of them.
+    pub fn begin_retries(&mut self) {
+        let max = self.limits.waiting_requests_per_entry_max;
+        self.requests_max = RequestsMax::Leave(self.requests.saturating_add(max));
+    }
+
+    /// Counts requests that the command looks at.
+    pub fn touch_requests(&mut self, many: u64) -> Result<(), Refusal> {
+        self.requests = self.requests.saturating_add(many);
+        match self.requests_max {
+            RequestsMax::Refuse(max) => at_most("requests_per_edit_max", max, self.requests),
+            RequestsMax::None | RequestsMax::Leave(_) => Ok(()),
+        }
+    }
+
+    /// Counts amounts of a provider or a consumer: those that are set, and those that it has.
+    pub fn touch_amounts(&mut self, set: usize, has: usize) -> Result<(), Refusal> {
+        let (first, max) = (self.amounts == 0, self.limits.allocations_per_request_max);
+        let set = AMOUNTS_PER_THING.saturating_add(set as u64);
+        self.amounts = self.amounts.saturating_add(set).saturating_add(has as u64);
+        let counted = if first { set } else { self.amounts };
+        at_most("allocations_per_request_max", max, counted)
+    }
+
+    /// Whether a tick may release the allocations of another consumer.
+    pub fn may_touch_more_amounts(&self) -> bool {
+        self.amounts < self.limits.allocations_per_request_max
+    }
+
+    pub fn may_retry_more(&self) -> bool {
+        match self.requests_max {
+            RequestsMax::Leave(max) => self.requests < max,
+            RequestsMax::None | RequestsMax::Refuse(_) => true,
+        }
     }
 
     pub fn pool(&self, name: &Arc<str>) -> Result<&Pool, Refusal> {

@@ -66,9 +66,15 @@ pub struct PoolDefined {
     pub spec: PoolSpec,
 }
 
+/// A pool was removed with all that it had. Its claims end and its requests are withdrawn without events of their own, so
+/// that the removal costs the same whatever the pool holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PoolRemoved {
     pub pool: Arc<str>,
+    /// The number of claims that were held. Records before level 6 release them first and have 0.
+    pub claims: u64,
+    /// The number of requests. Records before level 6 withdraw them first and have 0.
+    pub requests: u64,
 }
 
 /// The owner and the values of the claim that an event is about, so that the event can be shown and found without the

@@ -12,9 +12,9 @@
 //! | a native command has redefined the pool | [`pool_redefined`] | divides the new ids into blocks | – |
 //! | a decision has granted or released claims | [`claims_decided`] | – | grants waiting requests, sets alarms, notifies |
 //! | an event has changed a claim (`apply`) | [`State::extension_changed`] | moves ids between its lists | – |
-//! | a pool is added to the state or removed | [`State::index_extension`] | – | updates the index of groups |
+//! | a pool is added to the state or cleaned up | `State::set_in_group` | – | updates the index of groups |
 //! | the free set has changed | [`PoolExtension::free_changed`] | – | updates the index of host addresses |
-//! | time passes | [`PoolExtension::next_due_ms`], [`due_event`] | returns surplus ids | – |
+//! | time passes | [`PoolExtension::next_due_ms`], [`due`] | returns surplus ids | grants more waiting requests |
 //!
 //! A plain pool pays for each question one look at its empty extension.
 
@@ -102,7 +102,8 @@ impl PoolExtension {
     pub fn next_due_ms(&self) -> Option<u64> {
         match self {
             PoolExtension::Blocks(blocks) => blocks.counts.clean_ms,
-            PoolExtension::None | PoolExtension::Requests(_) => None,
+            PoolExtension::Requests(requests) => requests.retry.as_ref().map(|retry| retry.at_ms),
+            PoolExtension::None => None,
         }
     }
 }
@@ -122,10 +123,23 @@ pub(crate) fn claims_decided(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     requests::decide::claims_decided(draft)
 }
 
-/// The event that is due at the pool's [`PoolExtension::next_due_ms`].
-pub(crate) fn due_event(draft: &Draft<'_>, pool: &Pool) -> Option<Event> {
-    let at_ms = pool.extension.next_due_ms()?;
-    if at_ms > draft.now_ms { None } else { blocks::decide::return_surplus(draft, pool) }
+/// What an extension does when it is due.
+pub(crate) enum DueWork {
+    Event(Event),
+    /// Failed requests of this pool are tried again.
+    Retry(Arc<str>),
+}
+
+/// What is due at the pool's [`PoolExtension::next_due_ms`].
+pub(crate) fn due(draft: &Draft<'_>, pool: &Pool) -> Option<DueWork> {
+    pool.extension.next_due_ms().filter(|at_ms| *at_ms <= draft.now_ms)?;
+    match &pool.extension {
+        PoolExtension::None => None,
+        PoolExtension::Blocks(_) => {
+            blocks::decide::return_surplus(draft, pool).map(DueWork::Event)
+        }
+        PoolExtension::Requests(_) => Some(DueWork::Retry(pool.name.clone())),
+    }
 }
 
 impl State {
@@ -135,14 +149,6 @@ impl State {
         match extension {
             Some(PoolExtension::Blocks(_)) => self.blocks_claim_changed(ix, change),
             None | Some(PoolExtension::None | PoolExtension::Requests(_)) => {}
-        }
-    }
-
-    /// The pool is added to the state (`present`) or removed, with all that its extension has.
-    pub(crate) fn index_extension(&mut self, ix: PoolIx, pool: &Pool, present: bool) {
-        let requests = pool.requests().into_iter().flat_map(Requests::iter);
-        for one in requests.filter(|one| one.request.is_sync()) {
-            self.set_in_group(ix, &one.key, present);
         }
     }
 }

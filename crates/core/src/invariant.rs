@@ -30,9 +30,16 @@ pub fn check(state: &State) -> Vec<String> {
         owners.extend(pool.rows.iter().map(|(slot, row)| (row.owner().clone(), ix, slot)));
         due.extend(pool.next_due_ms().map(|at| (at, ix)));
     }
-    let there = state.pools.iter().flatten().count();
+    let there = state.pools.len();
     if there != state.names.len() {
         wrong.push(format!("there are {there} pools under {} names", state.names.len()));
+    }
+    for removed in &state.pools.removed {
+        if state.pool_at(removed.ix).is_some() {
+            wrong.push(format!("pool '{}' is removed and present", removed.pool.name));
+        }
+        let left = removed.pool.rows.iter().filter(|(slot, _)| *slot >= removed.claims_from);
+        owners.extend(left.map(|(slot, row)| (row.owner().clone(), removed.ix, slot)));
     }
     if owners != state.owners {
         wrong.push("the index of owners does not match the claims".into());

@@ -26,18 +26,23 @@ limits! {
     owner_bytes_max = 1024,
     labels_max = 32,
     label_bytes_max = 256,
-    ranges_per_pool_max = 100_000,
+    /// Ranges of a pool, with exclusions, manual bands and draining parts.
+    ranges_per_pool_max = 10_000,
+    /// Claims whose values change between in range, manual, draining, excluded and outside with one change of a pool.
+    claims_per_pool_change_max = 10_000,
     pools_max = 1_000_000,
     values_per_claim_max = 4096,
     /// Expired claims and quarantines that one new claim may end to get its values.
-    claims_ended_per_claim_max = 5000,
+    claims_ended_per_claim_max = 2500,
     pools_per_claim_max = 64,
     /// Steps of the searches in one command. A step is one gap examined for a value that is free in several pools, or one
     /// expired claim examined for it. A claim or quarantine that ends because another claim needs its values is ten steps.
-    search_steps_max = 100_000,
+    search_steps_max = 30_000,
     ops_per_transaction_max = 1000,
     /// Sum of the counts of its claims, for each of their pools.
-    values_per_transaction_max = 65_536,
+    values_per_transaction_max = 10_000,
+    /// Claims of its operations, one for each of their pools.
+    claims_per_transaction_max = 2500,
     idempotency_keys_max = 500_000,
     /// The approximate size of all answers that are stored under idempotency keys.
     idempotency_bytes_max = 512 << 20,
@@ -57,13 +62,26 @@ limits! {
     custom_name_bytes_max = 255,
     consumers_max = 20_000_000,
     /// Consumers whose allocations one operation replaces.
-    consumers_per_request_max = 10_000,
+    consumers_per_request_max = 1000,
     /// Resource classes of providers that one consumer holds.
-    allocations_per_consumer_max = 10_000,
-    /// Entries of id pools that one edit writes, or that are deleted with a pool.
-    ids_per_edit_max = 200_000,
-    /// Requests to resource pools that one edit writes, or that are deleted with a pool.
-    requests_per_edit_max = 200_000,
+    allocations_per_consumer_max = 2000,
+    /// Amounts that one request sets or releases: of inventories, and of allocations. Each provider and each consumer
+    /// counts as four more. Releasing what one consumer holds is always allowed.
+    allocations_per_request_max = 5000,
+    /// Providers that one request moves to another parent.
+    providers_per_move_max = 50_000,
+    /// Entries of id pools that one edit writes or releases, with the ranges of ids that they and the pools list.
+    ids_per_edit_max = 1000,
+    /// Ids that one key of an id pool gets.
+    ids_per_range_max = 65_536,
+    /// Requests to resource pools that one edit writes, withdraws, or gives another value.
+    requests_per_edit_max = 1000,
+    /// Pools that one edit of id pools or resource pools changes or removes.
+    pools_per_edit_max = 1000,
+    /// Pools with requests of one key that must all get the same id.
+    pools_per_group_max = 256,
+    /// Waiting requests that one command or one tick tries to grant. Further ones are left to the next ticks.
+    waiting_requests_per_entry_max = 250,
     /// Services that one request names.
     services_per_request_max = 1000,
     /// Notifications in the outbox, waiting or given up. 0 disables the outbox.

@@ -5,6 +5,7 @@
 pub(crate) mod answers;
 pub mod capacity;
 pub mod pool;
+pub mod pools;
 pub mod recent;
 pub mod restore;
 pub mod rows;
@@ -18,12 +19,14 @@ use std::sync::Arc;
 use crate::alarm::Alarms;
 use crate::event::IdempotencyStored;
 use crate::outbox::Outbox;
+use crate::requests::event::Retry;
 use answers::StoredAnswers;
 use capacity::Capacity;
 use pool::Pool;
+use pools::Pools;
 use undo::ChangeLog;
 
-/// The index of a pool in [`State::pools`].
+/// The index of a pool. It is never used again, so two states with the same history have the same indexes.
 pub type PoolIx = u32;
 
 /// The index of a claim in its pool.
@@ -36,9 +39,8 @@ pub struct State {
     /// When the last entry was decided, in milliseconds since 1970.
     pub now_ms: u64,
     pub(crate) names: BTreeMap<Arc<str>, PoolIx>,
-    pub(crate) pools: Vec<Option<Box<Pool>>>,
-    pub(crate) vacant: Vec<PoolIx>,
-    /// All claims, held or in quarantine, by owner.
+    pub(crate) pools: Pools,
+    /// All claims, held or in quarantine, by owner; and entries of removed pools that have not been cleaned up.
     pub(crate) owners: BTreeSet<(Arc<str>, PoolIx, Slot)>,
     /// When the next quarantine, lease or cleanup of each pool is due.
     pub(crate) due: BTreeSet<(u64, PoolIx)>,
@@ -46,8 +48,11 @@ pub struct State {
     pub(crate) answers: StoredAnswers,
     /// Providers, and what consumers hold of them.
     pub(crate) capacity: Capacity,
-    /// The pools with a request of this key that is to get the same value in all of them.
+    /// The pools with a request of this key that is to get the same value in all of them; and entries of removed pools
+    /// that have not been cleaned up.
     pub(crate) sync: BTreeMap<Arc<str>, BTreeSet<PoolIx>>,
+    /// The groups that are still to be tried.
+    pub(crate) retry_groups: Option<Retry>,
     pub(crate) outbox: Outbox,
     pub(crate) alarms: Alarms,
     /// The position since which slots and pool indexes have been assigned here. Two states with the same value and the
@@ -79,7 +84,9 @@ impl State {
     pub fn next_due_ms(&self) -> Option<u64> {
         let pool = self.due.first().map(|&(at, _)| at);
         let answers = self.answers.next_due().map(IdempotencyStored::until_ms);
-        pool.into_iter().chain(answers).chain(self.capacity.next_due_ms()).min()
+        let groups = self.retry_groups.as_ref().map(|retry| retry.at_ms);
+        let due = pool.into_iter().chain(answers).chain(groups);
+        due.chain(self.capacity.next_due_ms()).min()
     }
 
     /// The answer under this idempotency key.
@@ -88,6 +95,6 @@ impl State {
     }
 
     pub(crate) fn pool_at(&self, ix: PoolIx) -> Option<&Pool> {
-        self.pools.get(ix as usize)?.as_deref()
+        self.pools.get(ix)
     }
 }

@@ -41,6 +41,9 @@ const HINT_PAUSE: Duration = Duration::from_millis(10);
 /// How long a follower leaves due expiries to the leader before it processes them itself.
 const FOLLOWER_GRACE_MS: u64 = 700;
 
+/// The pause between two parts of the clean-up after removed pools, if there are no commands.
+const CLEAN_UP_PAUSE: Duration = Duration::from_millis(5);
+
 /// A server that stops writes a checkpoint only after this much journal.
 const STOP_CHECKPOINT_BYTES: u64 = 1 << 20;
 
@@ -236,7 +239,11 @@ impl Driver {
         let mut probes = ProbeSchedule::default();
         loop {
             let degraded = self.shared.availability.reason().is_some();
-            let wait_max = self.until_due(&writer).min(probes.wait_max(&self.shared.availability));
+            let mut wait_max =
+                self.until_due(&writer).min(probes.wait_max(&self.shared.availability));
+            if writer.needs_clean_up() {
+                wait_max = wait_max.min(CLEAN_UP_PAUSE);
+            }
             let conflicts = writer.conflicts;
             match self.queue.take(self.config.batch_commands_max, wait_max) {
                 Wakeup::Jobs(jobs) => self.serve(&mut writer, jobs)?,
@@ -257,6 +264,7 @@ impl Driver {
                 Wakeup::Closed => break,
             }
             self.metrics.conflicts.increment(writer.conflicts - conflicts);
+            writer.clean_up();
             self.maintain(&mut writer);
         }
         if writer.replica.bytes >= STOP_CHECKPOINT_BYTES {

@@ -166,19 +166,29 @@ impl SharedState {
         &self,
         tail: &Tail,
         changes: &'a [T],
+        events: impl Fn(&T) -> usize,
         apply: impl Fn(&mut State, &'a T),
     ) {
-        const SLICE: usize = 32;
+        // In events; an entry is never divided.
+        const SLICE: usize = 64;
         let mut committed = self.committed.write();
         committed.at.hash = tail.hash;
-        for (n, change) in changes.iter().enumerate() {
-            if n > 0 && n.is_multiple_of(SLICE) {
+        let mut since = 0;
+        for change in changes {
+            if since > 0 && since + events(change) > SLICE {
                 RwLockWriteGuard::bump(&mut committed);
+                since = 0;
             }
+            since += events(change).max(1);
             apply(&mut committed.state, change);
             committed.at.position = committed.state.position;
         }
         self.publish(committed, tail);
+    }
+
+    /// Changes the committed state in a way that readers do not see.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.committed.write().state)
     }
 
     /// Advances past a committed record that changes nothing.

@@ -4,6 +4,7 @@
 //! Blocking and single-threaded, without a clock or thread of its own, so that the simulation can drive it step by step.
 //! `driver` gives it a thread and a queue.
 
+mod clean_up;
 mod follow;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,6 +27,7 @@ use crate::handle::{CommandReply, CommitPoint, EngineError, SharedState};
 use crate::log_limit::LogLimit;
 use crate::replay::{Halt, Replica};
 use crate::stamp::RandomSource;
+use clean_up::Dropper;
 
 /// Called between two attempts to reach the journal, with the number of the attempt. `false`: give up.
 pub type Pause = Box<dyn FnMut(u32) -> bool + Send>;
@@ -54,6 +56,8 @@ pub struct BatchWriter {
     random: RandomSource,
     writer_log: LogLimit,
     pause: Pause,
+    /// Drops pools that were removed.
+    dropper: Dropper,
 }
 
 impl std::fmt::Debug for BatchWriter {
@@ -114,6 +118,7 @@ impl BatchWriter {
             random: seed.map_or_else(RandomSource::new, RandomSource::seeded),
             writer_log: LogLimit::default(),
             pause,
+            dropper: Dropper::default(),
         };
         writer.begin_epoch()?;
         Ok(writer)
@@ -179,7 +184,8 @@ impl BatchWriter {
                     self.replica.bytes += frame.body.len() as u64;
                     self.replica.tail = tail;
                     self.set_leading(frame.epoch);
-                    self.shared.apply(&tail, &batch.entries, |state, entry| {
+                    let events = |entry: &Entry| entry.events.len();
+                    self.shared.apply(&tail, &batch.entries, events, |state, entry| {
                         state.apply_entry(entry.at_ms, &entry.events);
                     });
                     self.shared.feed.push(&tail, batch.entries);
@@ -249,6 +255,11 @@ impl BatchWriter {
     /// epoch item, which does not count.
     fn decide_one(&mut self, batch: &mut Batch, opening: usize, now_ms: u64, command: &Command) {
         let stamp = Stamp { now_ms, seed: self.random.next() };
+        let bytes = command.bytes_min();
+        if bytes > self.bytes_max {
+            let max = self.bytes_max;
+            return batch.answers.push(Err(EngineError::TooLarge { bytes, max }));
+        }
         let decided = catch_unwind(AssertUnwindSafe(|| {
             decide(&mut self.replica.state, &stamp, command, &self.limits)
         }));

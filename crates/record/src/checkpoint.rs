@@ -468,7 +468,8 @@ impl<R: Read> CheckpointReader<R> {
                 let (key, request) = (event.key, Arc::new(event.request));
                 Ok(CheckpointPart::Request(AnsweredRequest { key, request, answer: event.answer }))
             }
-            event @ (Event::Alarm(AlarmEvent::Changed(_))
+            event @ (Event::Requests(RequestsEvent::RetryScheduled(_))
+            | Event::Alarm(AlarmEvent::Changed(_))
             | Event::Outbox(OutboxEvent::Queued(_) | OutboxEvent::DeliveryFailed(_))) => {
                 self.resources += 1;
                 Ok(CheckpointPart::Event(event))

@@ -5,7 +5,7 @@
 use crate::error::DecodeError;
 
 /// The newest feature level that this program reads and writes.
-pub const LEVEL: u32 = 5;
+pub const LEVEL: u32 = 6;
 
 // Items of the body of a journal record.
 pub(crate) const EPOCH_BEGUN: u32 = 1;
@@ -44,8 +44,10 @@ pub(crate) const ALARM_PURGED: u32 = 51;
 pub(crate) const NOTICE_QUEUED: u32 = 52;
 pub(crate) const NOTICE_TRIED: u32 = 53;
 pub(crate) const NOTICE_SETTLED: u32 = 54;
+pub(crate) const RETRY_SCHEDULED: u32 = 55;
 
-// Parts of a checkpoint. Idempotency keys, custom names, requests, notifications and alarms are stored as their events.
+// Parts of a checkpoint. Idempotency keys, custom names, requests, notifications, alarms and retries are stored as their
+// events.
 pub(crate) const CHECKPOINT_BEGUN: u32 = 64;
 pub(crate) const CHECKPOINT_POOL: u32 = 65;
 pub(crate) const CHECKPOINT_CLAIMS: u32 = 66;
@@ -79,6 +81,7 @@ const KINDS: &[KindInfo] = &[
     row(ENTRY, "entry", 1, 1),
     row(POOL_DEFINED, "pool_defined", 1, 1),
     row(POOL_REMOVED, "pool_removed", 1, 1),
+    row(POOL_REMOVED, "pool_removed", 2, 6),
     retired(CLAIM_GRANTED, "claim_granted", 1, 1),
     row(CLAIM_GRANTED, "claim_granted", 2, 2),
     retired(LEASE_CHANGED, "lease_changed", 1, 1),
@@ -113,6 +116,7 @@ const KINDS: &[KindInfo] = &[
     row(NOTICE_QUEUED, "notice_queued", 1, 5),
     row(NOTICE_TRIED, "notice_tried", 1, 5),
     row(NOTICE_SETTLED, "notice_settled", 1, 5),
+    row(RETRY_SCHEDULED, "retry_scheduled", 1, 6),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
@@ -159,6 +163,7 @@ mod tests {
 3 entry v1 level 1
 16 pool_defined v1 level 1
 17 pool_removed v1 level 1
+17 pool_removed v2 level 6
 18 claim_granted v1 level 1
 18 claim_granted v2 level 2
 19 lease_changed v1 level 1
@@ -193,6 +198,7 @@ mod tests {
 52 notice_queued v1 level 5
 53 notice_tried v1 level 5
 54 notice_settled v1 level 5
+55 retry_scheduled v1 level 6
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
 65 checkpoint_pool v2 level 4

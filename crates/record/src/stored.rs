@@ -33,10 +33,10 @@ use claim::{ClaimGrantedV2, ClaimReleasedV2, LeaseChangedV2, QuarantineEndedV2};
 use consumer::{AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1};
 use form::StoredForm;
 use idempotency::{IdempotencyExpiredV1, IdempotencyStoredV1, IdempotencyStoredV2, UnpackedAnswer};
-use pool::{PoolDefinedV1, PoolRemovedV1};
+use pool::{PoolDefinedV1, PoolRemovedV1, PoolRemovedV2, removes_more};
 use requests::{
     AlarmChangedV1, AlarmPurgedV1, DeliveryFailedV1, NotificationClosedV1, NotificationQueuedV1,
-    RequestAnsweredV1, RequestPoolDefinedV1, RequestWithdrawnV1,
+    RequestAnsweredV1, RequestPoolDefinedV1, RequestWithdrawnV1, RetryScheduledV1,
 };
 
 /// The table of stored events: the kind, the event, a view of it if the structs cannot borrow from the event itself, the
@@ -87,7 +87,8 @@ macro_rules! stored_events {
 // An event that was read from a record of level 1 lacks fields of version 2, and is written as version 1 again.
 stored_events! {
     POOL_DEFINED: Pool(PoolEvent::Defined) as PoolDefinedV1;
-    POOL_REMOVED: Pool(PoolEvent::Removed) as PoolRemovedV1;
+    POOL_REMOVED: Pool(PoolEvent::Removed) as PoolRemovedV1,
+        or PoolRemovedV2 if |event| removes_more(event);
     CLAIM_GRANTED: Claim(ClaimEvent::Granted) as ClaimGrantedV1,
         or ClaimGrantedV2 if |event| event.kind.is_some();
     LEASE_CHANGED: Claim(ClaimEvent::LeaseChanged) as LeaseChangedV1,
@@ -117,6 +118,7 @@ stored_events! {
     RESOURCE_POOL_DEFINED: Requests(RequestsEvent::PoolDefined) as RequestPoolDefinedV1;
     REQUEST_ANSWERED: Requests(RequestsEvent::Answered) as RequestAnsweredV1;
     REQUEST_WITHDRAWN: Requests(RequestsEvent::Withdrawn) as RequestWithdrawnV1;
+    RETRY_SCHEDULED: Requests(RequestsEvent::RetryScheduled) as RetryScheduledV1;
     ALARM_CHANGED: Alarm(AlarmEvent::Changed) as AlarmChangedV1;
     ALARM_PURGED: Alarm(AlarmEvent::Purged) as AlarmPurgedV1;
     NOTICE_QUEUED: Outbox(OutboxEvent::Queued) as NotificationQueuedV1;

@@ -233,8 +233,13 @@ impl NaiveModel {
                 }
             }
             Event::Pool(PoolEvent::Removed(event)) => match self.pools.remove(&event.pool) {
-                Some(pool) if pool.held.is_empty() => drop(self.wanted.remove(&event.pool)),
-                Some(_) => return Err(format!("pool '{}' is removed while held", event.pool)),
+                Some(pool) => {
+                    let requests = self.wanted.remove(&event.pool).map_or(0, |keys| keys.len());
+                    let there = (pool.held.len() as u64, requests as u64);
+                    if there != (event.claims, event.requests) {
+                        return Err(format!("{event:?} removes {there:?}"));
+                    }
+                }
                 None => return Err(format!("pool '{}' is removed twice", event.pool)),
             },
             Event::Claim(ClaimEvent::Granted(event)) => self.granted(event)?,
@@ -256,6 +261,8 @@ impl NaiveModel {
             Event::Requests(RequestsEvent::Answered(event)) => {
                 self.wanted.entry(event.pool.clone()).or_default().insert(event.key.clone());
             }
+            // What is tried again is answered in the order of keys; the answers say what is held.
+            Event::Requests(RequestsEvent::RetryScheduled(_)) => {}
             Event::Requests(RequestsEvent::Withdrawn(event)) => {
                 self.wanted.entry(event.pool.clone()).or_default().remove(&event.key);
             }

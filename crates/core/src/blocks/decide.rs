@@ -11,8 +11,9 @@ use std::sync::Arc;
 use super::command::{BlocksCommand, CreateBlockPool};
 use super::state::seconds;
 use super::{BlockLayout, BlocksDefined, BlocksMoved, BlocksRefusal, Child};
+use crate::decide::pool::removed;
 use crate::decide::{Draft, exhausted, release, valid};
-use crate::event::{Event, PoolDefined, PoolRemoved, ReleaseCause};
+use crate::event::{Event, PoolDefined, ReleaseCause};
 use crate::limits::at_most;
 use crate::pool::{PoolRange, PoolSpec};
 use crate::receipt::Outcome;
@@ -23,6 +24,9 @@ use crate::value::Kind;
 
 /// A new pool is divided into this many blocks, or into blocks of one id if it is smaller.
 const BLOCKS: u32 = 10;
+
+/// The most runs of released ids that one tick returns to the pool.
+const RUNS_RETURNED_MAX: usize = 1000;
 
 pub(crate) fn run(draft: &mut Draft<'_>, command: &BlocksCommand) -> Result<Outcome, Refusal> {
     match command {
@@ -196,18 +200,9 @@ fn release_key(
 
 /// Deletes the pool and all of its claims.
 fn delete(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
-    ids_pool(draft, name)?;
-    release_all(draft, name)?;
-    draft.record(PoolRemoved { pool: name.clone() });
+    let event = removed(ids_pool(draft, name)?);
+    draft.record(event);
     Ok(())
-}
-
-/// Releases all claims of the pool without quarantine.
-fn release_all(draft: &mut Draft<'_>, name: &Arc<str>) -> Result<(), Refusal> {
-    let pool = ids_pool(draft, name)?;
-    at_most("ids_per_edit_max", draft.limits.ids_per_edit_max, pool.held_claims)?;
-    let keys: Vec<Arc<str>> = pool.held_keys().cloned().collect();
-    keys.iter().try_for_each(|key| release_now(draft, name, key))
 }
 
 /// Releases what the key holds without quarantine.
@@ -229,7 +224,8 @@ pub(crate) fn return_surplus(draft: &Draft<'_>, pool: &Pool) -> Option<Event> {
     let has = pool.available_in_block(blocks) + ready_ids;
     let mut excess = has.saturating_sub(2 * u128::from(blocks.block_size)).min(ready_ids);
     let mut returned = Vec::new();
-    for run in ready() {
+    // The rest is returned the next time.
+    for run in ready().take(RUNS_RETURNED_MAX) {
         if excess == 0 {
             break;
         }

@@ -1,6 +1,6 @@
 //! Released ids in the order in which they can be used again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::ReleasedIds;
 use crate::span::{self, Span};
@@ -8,8 +8,8 @@ use crate::span::{self, Span};
 /// Ids that are not held, in runs that were released together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReleasedList {
-    /// Ready time, number and first id of each run.
-    order: BTreeSet<(u32, u64, u128)>,
+    /// By ready time, number and first id of each run: its last id.
+    order: BTreeMap<(u32, u64, u128), u128>,
     /// By first id: last id, ready time and number.
     runs: BTreeMap<u128, (u128, u32, u64)>,
     count: u128,
@@ -32,9 +32,10 @@ impl ReleasedList {
 
     /// In the order in which they can be used again.
     pub fn iter(&self) -> impl Iterator<Item = ReleasedRun> + '_ {
-        self.order.iter().filter_map(|&(ready_s, number, first)| {
-            let &(last, ..) = self.runs.get(&first)?;
-            Some(ReleasedRun { ids: Span { first, last }, ready_s, number })
+        self.order.iter().map(|(&(ready_s, number, first), &last)| ReleasedRun {
+            ids: Span { first, last },
+            ready_s,
+            number,
         })
     }
 
@@ -61,13 +62,13 @@ impl ReleasedList {
     }
 
     pub fn add(&mut self, run: ReleasedRun) {
-        self.order.insert((run.ready_s, run.number, run.ids.first));
+        self.order.insert((run.ready_s, run.number, run.ids.first), run.ids.last);
         self.runs.insert(run.ids.first, (run.ids.last, run.ready_s, run.number));
         self.count += run.ids.len();
     }
 
     pub fn remove(&mut self, run: ReleasedRun) {
-        if self.order.remove(&(run.ready_s, run.number, run.ids.first)) {
+        if self.order.remove(&(run.ready_s, run.number, run.ids.first)).is_some() {
             self.runs.remove(&run.ids.first);
             self.count -= run.ids.len();
         }
@@ -87,8 +88,9 @@ impl ReleasedList {
 
     /// What is inconsistent, if anything.
     pub fn check(&self) -> Option<&'static str> {
-        let order: BTreeSet<_> =
-            self.runs.iter().map(|(&first, &(_, ready, number))| (ready, number, first)).collect();
+        let order = self.runs.iter();
+        let order: BTreeMap<_, _> =
+            order.map(|(&first, &(last, ready, number))| ((ready, number, first), last)).collect();
         let ends: Vec<(u128, u128)> =
             self.runs.iter().map(|(&first, &(last, ..))| (first, last)).collect();
         if order != self.order {

@@ -9,12 +9,17 @@ use crate::extension;
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
+use crate::requests::state::Requests;
+use crate::pool::PoolSpec;
 use crate::span;
 use crate::state::pool::Pool;
 use crate::state::zones::Zones;
 
 /// The most holders that a refusal names.
 const SAMPLE: usize = 10;
+
+/// The most claims that a refusal counts.
+const COUNTED_MAX: usize = 10_000;
 
 pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refusal> {
     valid::pool_name(&put.pool, draft.limits)?;
@@ -30,7 +35,10 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refus
         Some(pool) if *pool.spec == put.spec => {
             return Ok(Outcome::PoolPut { created: false, generation: pool.generation });
         }
-        Some(pool) => ensure_compatible(pool, put)?,
+        Some(pool) => {
+            ensure_compatible(pool, put)?;
+            ensure_few_rezoned(draft, pool, &put.spec)?;
+        }
     }
     let generation = actual.unwrap_or(0) + 1;
     let (pool, spec) = (put.pool.clone(), put.spec.clone());
@@ -55,10 +63,11 @@ fn ensure_compatible(pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
     if put.keep_held {
         return Ok(());
     }
-    let gone = span::subtract(&pool.zones.members, &Zones::of(&put.spec).members);
+    let gone = span::subtract(&pool.zones.members, &put.spec.members());
     let mut sample = Vec::new();
     let mut claims = BTreeSet::new();
-    let overlapping = gone.iter().flat_map(|gone| pool.overlapping(*gone));
+    // All of them may be many; the first ones are enough for a refusal.
+    let overlapping = gone.iter().flat_map(|gone| pool.overlapping(*gone)).take(COUNTED_MAX);
     for (slot, row, span) in overlapping.filter(|(_, row, _)| row.held()) {
         if claims.insert(slot) && sample.len() < SAMPLE {
             sample.push((row.key.clone(), span));
@@ -71,6 +80,19 @@ fn ensure_compatible(pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
     Err(Refusal::HeldOutside { pool: pool.name.clone(), kind: pool.spec.kind, held, sample })
 }
 
+/// Refuses a change that moves the values of too many claims from one zone to another.
+pub(crate) fn ensure_few_rezoned(
+    draft: &Draft<'_>,
+    pool: &Pool,
+    spec: &PoolSpec,
+) -> Result<(), Refusal> {
+    let max = draft.limits.claims_per_pool_change_max;
+    let changed = pool.zones.changed(&Zones::of(spec));
+    let claims = changed.iter().flat_map(|span| pool.overlapping(*span));
+    let many = claims.take(usize::try_from(max).unwrap_or(usize::MAX).saturating_add(1)).count();
+    at_most("claims_per_pool_change_max", max, many as u64)
+}
+
 pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Outcome, Refusal> {
     let pool = draft.state.pool(&delete.pool);
     let actual = pool.map(|pool| pool.generation);
@@ -80,8 +102,14 @@ pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Outco
     ensure_editable(pool)?;
     let Some(pool) = pool else { return Ok(Outcome::PoolDeleted { existed: false }) };
     ensure_empty(pool)?;
-    draft.record(PoolRemoved { pool: delete.pool.clone() });
+    draft.record(removed(pool));
     Ok(Outcome::PoolDeleted { existed: true })
+}
+
+/// The event that removes a pool with all that it has.
+pub(crate) fn removed(pool: &Pool) -> PoolRemoved {
+    let requests = pool.requests().map_or(0, Requests::len) as u64;
+    PoolRemoved { pool: pool.name.clone(), claims: pool.held_claims, requests }
 }
 
 /// Refuses a pool with claims.

@@ -1,49 +1,72 @@
-//! Does what is due: ends quarantines, releases expired claims of pools that reap and expired allocations, deletes old
-//! idempotency records.
+//! Does what is due: ends quarantines, releases expired claims of pools that reap and expired allocations, tries failed
+//! requests again, deletes old idempotency records.
 
 use super::{Draft, capacity, release, room};
 use crate::event::{Event, IdempotencyExpired, ReleaseCause};
-use crate::extension;
+use crate::extension::{self, DueWork};
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
+use crate::requests;
 
 /// The most events of one tick. The rest is left to the next one, so that no command waits long.
 const EVENTS_MAX: usize = 256;
 
 pub(super) fn run(draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
     while draft.events.len() < EVENTS_MAX {
-        let Some(event) =
-            pool_due(draft).or_else(|| consumer_due(draft)).or_else(|| idempotency_due(draft))
-        else {
-            break;
-        };
-        draft.record(event);
+        let due = pool_due(draft)
+            .or_else(|| consumer_due(draft).map(DueWork::Event))
+            .or_else(|| idempotency_due(draft).map(DueWork::Event));
+        match due {
+            Some(DueWork::Event(event)) => draft.record(event),
+            // This takes long enough for one tick.
+            Some(DueWork::Retry(pool)) => {
+                requests::decide::retry_due(draft, Some(&pool))?;
+                break;
+            }
+            None if groups_are_due(draft) => {
+                requests::decide::retry_due(draft, None)?;
+                break;
+            }
+            None => break,
+        }
     }
     extension::claims_decided(draft)?;
     Ok(Outcome::Ticked)
 }
 
-fn pool_due(draft: &Draft<'_>) -> Option<Event> {
+fn pool_due(draft: &Draft<'_>) -> Option<DueWork> {
     let &(_, ix) = draft.state.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
     let pool = draft.state.pool_at(ix)?;
     if let Some(&(_, first)) = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms) {
-        return pool.at(first).map(|(_, row, _)| room::quarantine_ended(pool, row));
+        return pool.at(first).map(|(_, row, _)| DueWork::Event(room::quarantine_ended(pool, row)));
     }
-    if let Some(event) = extension::due_event(draft, pool) {
-        return Some(event);
+    if let Some(due) = extension::due(draft, pool) {
+        return Some(due);
     }
     let (_, first) = pool.first_lease().filter(|(at, _)| *at <= draft.now_ms)?;
     let (_, row, _) = pool.at(first)?;
-    Some(release::released(draft, pool, row, ReleaseCause::Reaped).into())
+    let released = release::released(draft, pool, row, ReleaseCause::Reaped);
+    Some(DueWork::Event(released.into()))
 }
 
-fn consumer_due(draft: &Draft<'_>) -> Option<Event> {
+fn consumer_due(draft: &mut Draft<'_>) -> Option<Event> {
     let due = draft.state.capacity.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
-    capacity::released(draft, due.1, ReleaseCause::Reaped).map(Event::from)
+    if !draft.may_touch_more_amounts() {
+        return None;
+    }
+    let released = capacity::released(draft, due.1, ReleaseCause::Reaped)?;
+    let has = released.was.iter().map(|was| was.resources.len()).sum();
+    // The next tick continues when this one has released enough.
+    let _ = draft.touch_amounts(0, has);
+    Some(released.into())
 }
 
 fn idempotency_due(draft: &Draft<'_>) -> Option<Event> {
     let stored = draft.state.answers.next_due()?;
     (stored.until_ms() <= draft.now_ms)
         .then(|| IdempotencyExpired { key: stored.key().into() }.into())
+}
+
+fn groups_are_due(draft: &Draft<'_>) -> bool {
+    draft.state.retry_groups.as_ref().is_some_and(|retry| retry.at_ms <= draft.now_ms)
 }

@@ -25,6 +25,13 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
     let values = values.fold(0, u64::saturating_add);
     at_most("values_per_transaction_max", draft.limits.values_per_transaction_max, values)
         .map_err(whole)?;
+    let claims = ops.iter().map(|op| match op {
+        Op::Claim(claim) => claim.pools.len() as u64,
+        Op::Release(_) | Op::Renew(_) | Op::Confirm(_) | Op::Check(_) => 0,
+        Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_) => 0,
+    });
+    at_most("claims_per_transaction_max", draft.limits.claims_per_transaction_max, claims.sum())
+        .map_err(whole)?;
     if let Some(idempotency) = &transact.idempotency
         && let Some(receipt) = remembered(draft, idempotency).map_err(whole)?
     {

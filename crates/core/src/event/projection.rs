@@ -52,6 +52,8 @@ pub struct Projection<'a> {
     pub owner: Option<&'a Arc<str>>,
     /// The values of the claim. The kind of the pool is `None` only for records of level 1.
     pub values: Option<(Option<Kind>, &'a Values)>,
+    /// The event ends all claims and requests of its pool, whatever their keys, owners and values are.
+    pub ends_claims: bool,
     pub consumer: Option<Uuid>,
     provider: Option<Uuid>,
     held: &'a [Allocated],
@@ -66,7 +68,9 @@ impl<'a> Projection<'a> {
                 Some(Projection::of_pool(EventKind::PoolDefined, &event.pool))
             }
             Event::Pool(PoolEvent::Removed(event)) => {
-                Some(Projection::of_pool(EventKind::PoolRemoved, &event.pool))
+                let ends_claims = event.claims > 0 || event.requests > 0;
+                let of_pool = Projection::of_pool(EventKind::PoolRemoved, &event.pool);
+                Some(Projection { ends_claims, ..of_pool })
             }
             Event::Claim(event) => Some(Projection::of_claim(event)),
             Event::Capacity(event) => Projection::of_capacity(event),
@@ -81,8 +85,9 @@ impl<'a> Projection<'a> {
             Event::Alarm(AlarmEvent::Changed(event)) => {
                 Some(Projection { pool: event.pool(), ..Projection::new(EventKind::AlarmChanged) })
             }
-            // The configuration of a request pool shows in its `PoolDefined`, and the outbox has a list of its own.
-            Event::Requests(RequestsEvent::PoolDefined(_))
+            // The configuration of a request pool shows in its `PoolDefined`, and the outbox has a list of its own. What
+            // a retry grants has events of its own.
+            Event::Requests(RequestsEvent::PoolDefined(_) | RequestsEvent::RetryScheduled(_))
             | Event::Alarm(AlarmEvent::Purged(_))
             | Event::Idempotency(_)
             | Event::Blocks(_)
@@ -168,6 +173,7 @@ impl<'a> Projection<'a> {
             key: None,
             owner: None,
             values: None,
+            ends_claims: false,
             consumer: None,
             provider: None,
             held: &[],

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::RequestPool;
-use super::event::{RequestAnswered, RequestPoolDefined, RequestsEvent};
+use super::event::{RequestAnswered, RequestPoolDefined, RequestsEvent, Retry, RetryScheduled};
 use super::state::{AnsweredRequest, Requests};
 use crate::extension::PoolExtension;
 use crate::state::pool::{Pool, PoolChange};
@@ -16,6 +16,7 @@ impl State {
             RequestsEvent::PoolDefined(event) => self.request_pool_defined(event),
             RequestsEvent::Answered(event) => self.request_answered(event),
             RequestsEvent::Withdrawn(event) => self.request_changed(&event.pool, &event.key, None),
+            RequestsEvent::RetryScheduled(event) => self.retry_scheduled(event),
         }
     }
 
@@ -52,6 +53,26 @@ impl State {
             before
         });
         set.flatten()
+    }
+
+    fn retry_scheduled(&mut self, event: &RetryScheduled) {
+        let Some(pool) = &event.pool else {
+            let before = std::mem::replace(&mut self.retry_groups, event.retry.clone());
+            return self.note(StateChange::RetryGroups(before));
+        };
+        let Some(&ix) = self.names.get(pool) else { return };
+        if self.pool_at(ix).and_then(Pool::requests).is_some() {
+            let before = self.set_retry(ix, event.retry.clone());
+            self.note(StateChange::Pool(ix, PoolChange::Retry(before)));
+        }
+    }
+
+    /// Sets which requests of a pool are still to be tried. Returns the previous value.
+    pub(crate) fn set_retry(&mut self, ix: PoolIx, retry: Option<Retry>) -> Option<Retry> {
+        let set = |pool: &mut Pool| {
+            pool.requests_mut().and_then(|requests| std::mem::replace(&mut requests.retry, retry))
+        };
+        self.change(ix, set).flatten()
     }
 
     fn request_answered(&mut self, event: &RequestAnswered) {

@@ -60,6 +60,11 @@ pub(crate) fn claims_decided(draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if concerned { follow_up(draft, Notifications::default()) } else { Ok(()) }
 }
 
+/// Tries failed requests again that are due: those of a pool, or groups.
+pub(crate) fn retry_due(draft: &mut Draft<'_>, pool: Option<&Arc<str>>) -> Result<(), Refusal> {
+    retry::due(draft, pool)
+}
+
 /// Retries failed requests, then sets alarms and queues notifications.
 fn follow_up(draft: &mut Draft<'_>, mut notifications: Notifications) -> Result<(), Refusal> {
     retry::run(draft, &mut notifications)?;

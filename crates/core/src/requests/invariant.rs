@@ -61,6 +61,13 @@ pub(crate) fn check_groups(state: &State) -> Vec<String> {
             ids.entry(one.key.clone()).or_default().extend(held);
         }
     }
+    for removed in &state.pools.removed {
+        let Some(requests) = removed.pool.requests() else { continue };
+        let left = (removed.requests_from..requests.end()).filter_map(|slot| requests.at(slot));
+        for one in left.filter(|one| one.request.is_sync()) {
+            groups.entry(one.key.clone()).or_default().insert(removed.ix);
+        }
+    }
     if state.sync != groups {
         wrong.push("the index of groups does not match the requests".into());
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use super::event::Retry;
 use super::hosts::Hosts;
 use super::{Answer, Request, RequestPool, Supply, Wanted, WantedPrefix};
 use crate::claim::Parity;
@@ -25,6 +26,10 @@ pub(crate) struct Requests {
     rows: Slots<AnsweredRequest>,
     by_key: HashMap<Arc<str>, Slot>,
     pub waiting: Waiting,
+    /// The failed requests that are still to be tried.
+    pub retry: Option<Retry>,
+    /// The keys of requests that are part of a group.
+    pub in_groups: BTreeSet<Arc<str>>,
     /// For pools of addresses.
     pub hosts: Option<Hosts>,
     /// The position at which the configuration or a request last changed.
@@ -43,8 +48,16 @@ impl FrozenRequests {
 
 impl Requests {
     pub fn new(config: Arc<RequestPool>, changed: u64) -> Requests {
-        let (rows, by_key, waiting) = (Slots::default(), HashMap::new(), Waiting::default());
-        Requests { config, rows, by_key, waiting, hosts: None, changed }
+        Requests {
+            config,
+            rows: Slots::default(),
+            by_key: HashMap::new(),
+            waiting: Waiting::default(),
+            retry: None,
+            in_groups: BTreeSet::new(),
+            hosts: None,
+            changed,
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -57,6 +70,15 @@ impl Requests {
 
     pub fn iter(&self) -> impl Iterator<Item = &AnsweredRequest> {
         self.rows.iter().map(|(_, request)| request)
+    }
+
+    /// The slot after the last request.
+    pub fn end(&self) -> Slot {
+        self.rows.end()
+    }
+
+    pub fn at(&self, slot: Slot) -> Option<&AnsweredRequest> {
+        self.rows.get(slot)
     }
 
     /// All values of `part` have become free or taken; `free` is the free set after that.
@@ -82,6 +104,9 @@ impl Requests {
         if request.answer != Answer::Granted {
             self.waiting.insert(Class::of(&request.request), key.clone());
         }
+        if request.request.is_sync() {
+            self.in_groups.insert(key.clone());
+        }
         let slot = self.rows.insert(request);
         self.by_key.insert(key, slot);
         before
@@ -91,6 +116,7 @@ impl Requests {
         let slot = self.by_key.remove(key)?;
         let request = self.rows.remove(slot)?;
         self.waiting.remove(Class::of(&request.request), key);
+        self.in_groups.remove(key);
         Some(request)
     }
 }
@@ -144,6 +170,10 @@ impl Waiting {
 
     pub fn len(&self) -> usize {
         self.0.values().map(BTreeSet::len).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The first key after this one whose class is not in `without`.

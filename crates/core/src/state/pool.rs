@@ -19,6 +19,7 @@ use crate::claim::{Claim, Parity};
 use crate::extension::PoolExtension;
 use crate::pool::{PoolSpec, Strategy};
 use crate::requests::RequestPool;
+use crate::requests::event::Retry;
 use crate::requests::state::AnsweredRequest;
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
@@ -36,6 +37,7 @@ pub(crate) enum PoolChange {
     Blocks(BlocksChange),
     RequestPool(Option<(Arc<RequestPool>, u64)>),
     Request { key: Arc<str>, before: Option<AnsweredRequest>, changed: u64 },
+    Retry(Option<Retry>),
 }
 
 /// Groups leases by the claims that could use their values, so that a search for expired claims skips useless ones.

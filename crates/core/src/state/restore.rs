@@ -19,6 +19,7 @@ use crate::extension::PoolExtension;
 use crate::outbox::Notification;
 use crate::pool::PoolSpec;
 use crate::requests::RequestPool;
+use crate::requests::event::{RequestsEvent, RetryScheduled};
 use crate::requests::state::{AnsweredRequest, FrozenRequests, Requests};
 use crate::span::{self, Span};
 use crate::spanset::SpanSet;
@@ -57,6 +58,8 @@ pub struct Frozen {
     /// Oldest first.
     pub notifications: Vec<Arc<Notification>>,
     pub alarms: Vec<Alarm>,
+    /// Requests that are still to be tried.
+    pub retries: Vec<RetryScheduled>,
 }
 
 impl State {
@@ -85,16 +88,35 @@ impl State {
             capacity: self.capacity.freeze(),
             notifications: self.outbox.from(0).cloned().collect(),
             alarms: self.alarms.values().cloned().collect(),
+            retries: self.retries(),
         }
     }
 }
 
+impl State {
+    /// What is still to be tried, as the events that schedule it.
+    fn retries(&self) -> Vec<RetryScheduled> {
+        // Only pools with something due can have one.
+        let due = self.due.iter().filter_map(|(_, ix)| self.pool_at(*ix));
+        let pools = due.filter_map(|pool| {
+            let retry = pool.requests()?.retry.clone()?;
+            Some(RetryScheduled { pool: Some(pool.name.clone()), retry: Some(retry) })
+        });
+        let groups = self.retry_groups.clone();
+        let groups = groups.map(|retry| RetryScheduled { pool: None, retry: Some(retry) });
+        let mut retries: Vec<RetryScheduled> = pools.chain(groups).collect();
+        // Copies with the same contents have the same image.
+        retries.sort_by(|one, other| one.pool.cmp(&other.pool));
+        retries
+    }
+}
+
 impl Frozen {
-    /// The notifications and alarms, as the events that produce them.
+    /// The notifications, alarms and scheduled retries, as the events that produce them.
     pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
         let notifications = self.notifications.iter().flat_map(|one| one.events());
         let alarms = self.alarms.iter().flat_map(Alarm::events).map(Event::from);
-        notifications.chain(alarms)
+        notifications.chain(alarms).chain(self.retries.iter().cloned().map(Event::from))
     }
 }
 
@@ -106,12 +128,13 @@ pub struct Restorer {
     pool: Option<(PoolImage, Vec<Row>, Vec<AnsweredRequest>)>,
     /// Providers and their parents, which may follow later.
     parents: Vec<(Uuid, Uuid)>,
+    retries: Vec<Event>,
 }
 
 impl Restorer {
     pub fn new(position: u64, now_ms: u64) -> Restorer {
         let state = State { position, now_ms, counted_from: position, ..State::default() };
-        Restorer { state, pool: None, parents: Vec::new() }
+        Restorer { state, ..Restorer::default() }
     }
 
     pub fn pool(&mut self, image: PoolImage) {
@@ -132,9 +155,13 @@ impl Restorer {
         }
     }
 
-    /// An event about a notification or an alarm.
+    /// An event about a notification, an alarm or a retry.
     pub fn event(&mut self, event: &Event) {
-        self.state.apply(event);
+        match event {
+            // Its pool may follow later.
+            Event::Requests(RequestsEvent::RetryScheduled(_)) => self.retries.push(event.clone()),
+            event => self.state.apply(event),
+        }
     }
 
     pub fn idempotency(&mut self, stored: IdempotencyStored) {
@@ -160,6 +187,7 @@ impl Restorer {
     pub fn finish(mut self) -> State {
         self.finish_pool();
         self.state.capacity.restore_parents(self.parents);
+        self.retries.iter().for_each(|event| self.state.apply(event));
         self.state
     }
 

@@ -31,6 +31,11 @@ impl<T: Clone> Slots<T> {
         self.chunks.get(slot as usize / CHUNK)?.get(slot as usize % CHUNK)?.as_ref()
     }
 
+    /// The slot after the last one in use.
+    pub fn end(&self) -> Slot {
+        (self.len + self.vacant.len()) as Slot
+    }
+
     pub fn get_mut(&mut self, slot: Slot) -> Option<&mut T> {
         let chunk = self.chunks.get_mut(slot as usize / CHUNK)?;
         Arc::make_mut(chunk).get_mut(slot as usize % CHUNK)?.as_mut()

@@ -6,23 +6,25 @@
 use std::sync::Arc;
 
 use super::capacity::update::CapacityUndo;
-use super::pool::{Pool, PoolChange};
+use super::pool::PoolChange;
 use super::{PoolIx, State};
 use crate::alarm::{Alarm, AlarmKind};
 use crate::event::IdempotencyStored;
 use crate::outbox::Notification;
+use crate::requests::event::Retry;
 
 /// One change of the state, with what is needed to undo it.
 #[derive(Debug, Clone)]
 pub(crate) enum StateChange {
     Clock { position: u64, now_ms: u64 },
     PoolAdded(PoolIx),
-    PoolDropped(Box<Pool>),
+    PoolRemoved(PoolIx),
     Pool(PoolIx, PoolChange),
     IdempotencyAdded(IdempotencyStored),
     IdempotencyDropped(IdempotencyStored),
     Capacity(CapacityUndo),
     Alarm { object: Arc<str>, kind: AlarmKind, before: Option<Alarm> },
+    RetryGroups(Option<Retry>),
     Notification { number: u128, before: Option<Arc<Notification>> },
 }
 
@@ -71,12 +73,13 @@ impl State {
                 StateChange::Clock { position, now_ms } => {
                     (self.position, self.now_ms) = (position, now_ms)
                 }
-                StateChange::PoolAdded(ix) => drop(self.drop_pool(ix)),
-                StateChange::PoolDropped(pool) => self.add_pool(pool),
+                StateChange::PoolAdded(ix) => self.take_pool_back(ix),
+                StateChange::PoolRemoved(ix) => self.bring_pool_back(ix),
                 StateChange::Pool(ix, change) => self.undo_pool(ix, change),
                 StateChange::IdempotencyAdded(stored) => drop(self.answers.remove(stored.key())),
                 StateChange::IdempotencyDropped(stored) => self.answers.add(stored),
                 StateChange::Capacity(change) => self.capacity.undo(change),
+                StateChange::RetryGroups(before) => self.retry_groups = before,
                 StateChange::Alarm { object, kind, before } => {
                     drop(self.alarms.put(object, kind, before))
                 }

@@ -12,6 +12,7 @@ mod world;
 
 mod addresses;
 mod block_pools;
+mod budgets;
 mod configs;
 mod edges;
 mod holdings;

@@ -69,8 +69,12 @@ impl ChangeQuery {
         let same = |asked: &Option<Arc<str>>, found: Option<&Arc<str>>| {
             asked.as_ref().is_none_or(|asked| Some(asked) == found)
         };
-        pool.starts_with(&*self.pool_prefix)
-            && same(&self.pool, Some(pool))
+        let in_pool = pool.starts_with(&*self.pool_prefix) && same(&self.pool, Some(pool));
+        if about.ends_claims && self.pool.is_some() {
+            // The removal of the pool is the end of the claim that is asked for.
+            return in_pool && self.provider.is_none() && self.consumer.is_none();
+        }
+        in_pool
             && same(&self.key, about.key)
             && same(&self.owner, about.owner)
             && (self.values.is_empty() || about.values.is_some_and(|values| self.has_value(values)))
@@ -98,11 +102,12 @@ impl ChangeQuery {
 
     fn groups(&self) -> Vec<TermGroup<'_>> {
         let mut groups = Vec::new();
-        groups.extend(self.key.as_deref().map(TermGroup::Key));
-        groups.extend(self.owner.as_deref().map(TermGroup::Owner));
+        let pool = self.pool.as_deref();
+        groups.extend(self.key.as_deref().map(|key| TermGroup::Key(key, pool)));
+        groups.extend(self.owner.as_deref().map(|owner| TermGroup::Owner(owner, pool)));
         groups.extend(self.provider.map(TermGroup::Provider));
         groups.extend(self.consumer.map(TermGroup::Consumer));
-        match self.pool.as_deref() {
+        match pool {
             Some(pool) if !self.values.is_empty() => {
                 groups.push(TermGroup::Values(pool, &self.values))
             }

@@ -18,10 +18,12 @@ pub(super) enum TermGroup<'a> {
     Pool(&'a str),
     Definitions(&'a str),
     Removals(&'a str),
-    Key(&'a str),
+    /// A claim or request with this key; or the removal of the pool, which ends it.
+    Key(&'a str, Option<&'a str>),
     Grants(&'a str),
-    Owner(&'a str),
-    /// Values of a pool that overlap one of these.
+    /// A claim of this owner; or the removal of the pool, which ends it.
+    Owner(&'a str, Option<&'a str>),
+    /// Values of a pool that overlap one of these, or the removal of the pool.
     Values(&'a str, &'a [(Kind, Span)]),
     Provider(Uuid),
     Consumer(Uuid),
@@ -60,11 +62,14 @@ impl TermGroup<'_> {
             TermGroup::Definitions(pool) => put(Term::Definition(pool)),
             TermGroup::Removals(pool) => put(Term::Removal(pool)),
             TermGroup::Grants(key) => put(Term::Grant(key)),
-            TermGroup::Key(key) => [Term::Grant(key), Term::Later(key)].into_iter().for_each(put),
+            TermGroup::Key(key, pool) => {
+                let terms = [Term::Grant(key), Term::Later(key)].into_iter();
+                terms.chain(pool.map(Term::Removal)).for_each(put);
+            }
             // An owner that equals the key has no term of its own.
-            TermGroup::Owner(owner) => {
+            TermGroup::Owner(owner, pool) => {
                 let terms = [Term::Owner(owner), Term::Grant(owner), Term::Later(owner)];
-                terms.into_iter().for_each(put);
+                terms.into_iter().chain(pool.map(Term::Removal)).for_each(put);
             }
             TermGroup::Provider(provider) => put(Term::Provider(provider)),
             TermGroup::Consumer(consumer) => put(Term::Consumer(consumer)),
@@ -72,6 +77,7 @@ impl TermGroup<'_> {
                 for &(kind, value) in values {
                     term::of_value(pool, kind, value, sizes, &mut put);
                 }
+                put(Term::Removal(pool));
             }
         }
         all.sort_unstable();

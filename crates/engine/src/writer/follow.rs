@@ -7,6 +7,7 @@ use crate::feed::FeedRecord;
 use crate::handle::EngineError;
 use crate::replay::{Halt, READ_BYTES, apply_item};
 use allod_journal::{BrokenChain, Journal, JournalError, Tail};
+use allod_record::Item;
 
 impl BatchWriter {
     /// Brings the committed state up to everything that any writer had acknowledged before this call. The outer `Err` means
@@ -56,7 +57,11 @@ impl BatchWriter {
             for frame in &frames {
                 let items = self.replica.apply_record(frame)?;
                 let tail = self.replica.tail;
-                self.shared.apply(&tail, &items, apply_item);
+                let events = |item: &Item| match item {
+                    Item::Entry(entry) => entry.events.len(),
+                    Item::Level { .. } | Item::Epoch { .. } => 0,
+                };
+                self.shared.apply(&tail, &items, events, apply_item);
                 let record = FeedRecord::of_items(tail, frame.at_ms, items);
                 self.shared.feed.push(&tail, record.entries);
                 self.shared.epoch.store(tail.epoch, Ordering::Relaxed);

@@ -361,20 +361,53 @@ fn resource_script() -> Vec<(u64, Command)> {
     ]
 }
 
+/// Commands that produce the events that level 6 adds: requests that wait, a range that is larger, the removal of pools
+/// with claims and requests. The limit of this journal is one waiting request at a time.
+fn parts_script() -> Vec<(u64, Command)> {
+    let lan = |end| {
+        let supply = Supply::Ids(IdSupply { start: 1, end, exclude: vec![], alarm_base: 9 });
+        RequestPool { supply, alarms: AlarmSettings::default() }
+    };
+    let ask = |key: &str| {
+        let want = Wanted::Id(WantedId::default());
+        let request =
+            Request { user: "admin".into(), services: vec![], redeploy: None, sync_alloc: false, want };
+        (key.into(), request)
+    };
+    let edit = |at_ms, edit: RequestPoolEdit| {
+        let pools = vec![("parts".into(), edit)];
+        let edit = EditRequests { seen: u64::MAX, seen_all: false, pools };
+        (at_ms, Command::Requests(RequestsCommand::Edit(edit)))
+    };
+    let put = |config, put| {
+        let put = PutRequestPool { config: Some(config), put, ..PutRequestPool::default() };
+        RequestPoolEdit::Put(Box::new(put))
+    };
+    let keys = ["a", "b", "c", "d"].map(ask).to_vec();
+    vec![
+        edit(60_000, put(lan(1), keys)),
+        edit(60_000, put(lan(9), vec![])),
+        (60_000, Command::Tick),
+        edit(60_000, RequestPoolEdit::Remove),
+        edit(60_000, put(lan(1), vec![ask("x"), ask("y"), ask("z")])),
+        edit(60_000, put(lan(9), vec![])),
+    ]
+}
+
 fn write_golden(level: u32) {
     let clock = Arc::new(Steps(AtomicU64::new(0)));
     let storage = MemoryStorage::new();
     let journal: Arc<dyn Journal> = Arc::new(storage.open());
     let shared = Arc::new(SharedState::new(clock.clone()));
     let replayed = recover(&*journal, &MemoryCheckpoints::default()).unwrap();
-    let limits = Limits { outbox_max: 100, ..Limits::default() };
+    let waiting_requests_per_entry_max = 1;
+    let limits = Limits { outbox_max: 100, waiting_requests_per_entry_max, ..Limits::default() };
     let config = Config { writer: "golden".into(), limits, ..Config::default() };
     let mut writer =
         BatchWriter::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
             .unwrap();
-    for (at_ms, command) in
-        script().into_iter().chain(capacity_script()).chain(ids_script()).chain(resource_script())
-    {
+    let scripts = [script(), capacity_script(), ids_script(), resource_script(), parts_script()];
+    for (at_ms, command) in scripts.into_iter().flatten() {
         clock.0.store(at_ms, Ordering::Relaxed);
         for answer in writer.write_batch(&[&command]).unwrap() {
             answer.unwrap().answer.unwrap();
@@ -418,7 +451,8 @@ fn every_released_level_replays_to_its_recorded_state() {
             match level {
                 1..=3 => 6,
                 4 => 7,
-                _ => 9,
+                5 => 9,
+                _ => 10,
             }
         );
     }

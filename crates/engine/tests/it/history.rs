@@ -9,9 +9,11 @@ mod world;
 
 use std::sync::Arc;
 
+use allod_core::blocks::SearchOrder;
+use allod_core::blocks::command::{AllocateIds, BlocksCommand, CreateBlockPool, WantIds};
 use allod_core::claim::Want;
 use allod_core::command::{ClaimOp, Command, DeletePool, Expect, Op, PutPool, Transact};
-use allod_core::event::{ClaimEvent, Event};
+use allod_core::event::{ClaimEvent, Event, PoolEvent, PoolRemoved};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
 use allod_core::span::Span;
 use allod_core::value::Kind;
@@ -327,6 +329,61 @@ fn files_are_merged_and_foreign_files_are_replaced() {
     assert!((1..24).contains(&count), "{count} files");
     let after = all_pages(&world, everything).unwrap();
     assert_eq!(after[..before.len()], before);
+}
+
+#[test]
+fn claims_that_end_with_their_pool_are_held_until_then() {
+    let world = World::new(100);
+    let pool: Arc<str> = "p".into();
+    let one = WantIds::One { value: None, expiration_s: None, strict: false };
+    let allocate = |key: &str| {
+        Command::Blocks(BlocksCommand::Allocate(AllocateIds {
+            pool: pool.clone(),
+            key: key.into(),
+            want: one,
+            child: "c".into(),
+            order: SearchOrder::AvailableFirst,
+            enhanced_order: SearchOrder::ReleasedFirst,
+        }))
+    };
+    let create = || {
+        Command::Blocks(BlocksCommand::Create(CreateBlockPool {
+            pool: pool.clone(),
+            low: 1,
+            high: 100,
+            enhanced: false,
+            child: "c".into(),
+            delay_s: 0,
+        }))
+    };
+    let delete = Command::Blocks(BlocksCommand::Delete { pool: pool.clone() });
+    let commands = [create(), allocate("a"), allocate("b"), delete, create(), allocate("b")];
+    let positions = commands.map(|command| world.submit(command).at.position);
+    assert_eq!(positions, [2, 3, 4, 5, 6, 7]);
+    let held = |text: &str, at| match world.value("p", text, Moment::Position(at)).unwrap().view {
+        ValueView::Held(claim) => Some(claim.claim.key),
+        ValueView::Free => None,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((held("1", 4).as_deref(), held("2", 4).as_deref()), (Some("a"), Some("b")));
+    let unknown = world.value("p", "1", Moment::Position(5));
+    assert!(matches!(unknown, Err(HistoryError::PoolUnknown { .. })));
+    assert_eq!((held("1", 7).as_deref(), held("2", 7)), (Some("b"), None));
+
+    // The removal is the end of each claim of the pool.
+    let ends = |ask: ChangeQuery| {
+        let found = all_pages(&world, ask).unwrap();
+        found.into_iter().map(|entry| entry.position).collect::<Vec<u64>>()
+    };
+    let of = ChangeQuery { pool: Some(pool.clone()), ..everything() };
+    assert_eq!(ends(ChangeQuery { key: Some("a".into()), ..of.clone() }), [3, 5]);
+    assert_eq!(ends(ChangeQuery { owner: Some("b".into()), ..of.clone() }), [4, 5, 7]);
+    let values = vec![(Kind::Id32, Span::one(2))];
+    assert_eq!(ends(ChangeQuery { values, ..of.clone() }), [4, 5]);
+    assert_eq!(ends(ChangeQuery { key: Some("a".into()), ..everything() }), [3]);
+    let removed = all_pages(&world, of).unwrap().remove(3).events;
+    let removed_all = PoolRemoved { pool: pool.clone(), claims: 2, requests: 0 };
+    assert_eq!(removed, [Event::Pool(PoolEvent::Removed(removed_all))]);
 }
 
 #[test]

@@ -30,7 +30,11 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             generation: event.generation,
             definition: Box::new(defined(&event.pool, event.generation, &event.spec)),
         },
-        Event::Pool(PoolEvent::Removed(event)) => ChangeEvent::PoolRemoved { pool: &event.pool },
+        Event::Pool(PoolEvent::Removed(event)) => ChangeEvent::PoolRemoved {
+            pool: &event.pool,
+            claims: event.claims,
+            requests: event.requests,
+        },
         Event::Claim(ClaimEvent::Granted(event)) => {
             let kind = event.kind.or_else(|| kind_of(&event.pool));
             let (value, values, ranges) = spelled(kind, &event.values);
@@ -167,7 +171,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
         Event::Idempotency(_)
         | Event::Capacity(CapacityEvent::ProviderCounted(_))
         | Event::Blocks(_)
-        | Event::Requests(RequestsEvent::PoolDefined(_))
+        | Event::Requests(RequestsEvent::PoolDefined(_) | RequestsEvent::RetryScheduled(_))
         | Event::Alarm(AlarmEvent::Purged(_))
         | Event::Outbox(_) => {
             return None;

@@ -65,7 +65,8 @@ impl WatchFilter {
         (self.kinds == 0 || self.kinds & (1 << subject.kind as u32) != 0)
             && (self.pools.is_empty() || pool.is_some_and(is_pool))
             && begins(pool, &self.scope)
-            && begins(owner, &self.owner_prefix)
+            // The removal of a pool ends the claims of every owner.
+            && (subject.ends_claims || begins(owner, &self.owner_prefix))
             && (self.providers.is_empty()
                 || subject.providers().any(|found| among(&self.providers, &found)))
             && (self.consumers.is_empty()

@@ -84,7 +84,9 @@ impl FilterIndex {
         let owner = subject.owner.map(|owner| owner.as_bytes()).unwrap_or_default();
         let starts = self.lengths.keys().map_while(move |len| owner.get(..*len));
         let of_owner = starts.filter_map(|start| self.prefixes.get(start));
-        let found = of_pool.into_iter().chain(of_consumer).chain(of_owner).flatten();
+        // The removal of a pool may end claims of any owner.
+        let of_any = self.prefixes.values().filter(|_| subject.ends_claims);
+        let found = of_pool.into_iter().chain(of_consumer).chain(of_owner).chain(of_any).flatten();
         found.chain(&self.anywhere).copied().chain(of_providers)
     }
 

@@ -29,6 +29,14 @@ pub(crate) enum ChangeEvent<'a> {
     },
     PoolRemoved {
         pool: &'a str,
+        /// How many claims ended with the pool; they have no `claim_released`. Omitted if there were none.
+        #[serde(skip_serializing_if = "is_zero")]
+        #[schema(value_type = Option<u64>)]
+        claims: u64,
+        /// How many requests ended with the pool; they have no `request_withdrawn`. Omitted if there were none.
+        #[serde(skip_serializing_if = "is_zero")]
+        #[schema(value_type = Option<u64>)]
+        requests: u64,
     },
     ClaimGranted {
         pool: &'a str,
@@ -207,4 +215,8 @@ pub(crate) enum ChangeEvent<'a> {
         /// False: cleared.
         raised: bool,
     },
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

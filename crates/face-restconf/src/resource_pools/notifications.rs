@@ -152,7 +152,8 @@ pub(super) fn of_entry(model: &ResourcePools, events: &[Event]) -> Vec<DataNode>
                 notifications.push(nodes.redeploy(notice))
             }
             Event::Alarm(AlarmEvent::Changed(changed)) => notifications.push(nodes.alarm(changed)),
-            // Claims are reported with their requests, and deliveries are not reported here.
+            // Claims are reported with their requests, a retry with what it grants, and deliveries not at all.
+            Event::Requests(RequestsEvent::RetryScheduled(_)) => {}
             Event::Pool(PoolEvent::Defined(_))
             | Event::Claim(
                 ClaimEvent::LeaseChanged(_)

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use allod_core::alarm::AlarmKind;
 use allod_core::alarm::{AlarmChanged, AlarmEvent, AlarmPurged};
 use allod_core::claim::Parity;
-use allod_core::event::Event;
+use allod_core::event::{Event, PoolEvent, PoolRemoved};
 use allod_core::outbox::{DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent};
 use allod_core::requests::event::{
-    RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent,
+    RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent, Retry, RetryScheduled,
 };
 use allod_core::requests::{
     AddressSupply, AlarmSettings, Answer, AnsweredRequest, ExcludedIds, Failure, IdSupply, Method,
@@ -48,6 +48,10 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
                 key: "a".into(),
             }))),
         ),
+        ("17-pool_removed-v2", event(removed(700, 900))),
+        ("55-retry_scheduled-v1", event(scheduled(Some("lan1"), Some(retry())))),
+        ("55-retry_scheduled-v1-groups", event(scheduled(None, Some(Retry::all(AT_MS, true))))),
+        ("55-retry_scheduled-v1-done", event(scheduled(Some("lan1"), None))),
         ("50-alarm_changed-v1", event(alarm())),
         (
             "51-alarm_purged-v1",
@@ -78,6 +82,20 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
             ]),
         ),
     ]
+}
+
+fn removed(claims: u64, requests: u64) -> Event {
+    Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "lan1".into(), claims, requests }))
+}
+
+fn scheduled(pool: Option<&str>, retry: Option<Retry>) -> Event {
+    let pool = pool.map(Arc::from);
+    Event::Requests(RequestsEvent::RetryScheduled(RetryScheduled { pool, retry }))
+}
+
+fn retry() -> Retry {
+    let (after, again) = (Some("c".into()), Some("b".into()));
+    Retry { at_ms: AT_MS, after, upto: Some("x".into()), again, update: false }
 }
 
 fn defined(config: RequestPool) -> Event {

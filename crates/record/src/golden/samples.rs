@@ -85,7 +85,7 @@ fn pool_defined(spec: PoolSpec) -> Sample {
 }
 
 fn pool_removed() -> Event {
-    Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "vlan".into() }))
+    Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "vlan".into(), claims: 0, requests: 0 }))
 }
 
 fn granted(grant: ClaimGranted) -> Sample {

@@ -23,8 +23,11 @@ stored_structs! {
         spec: PoolSpecV1,
     }
 
-    PoolRemovedV1<'a> of PoolRemoved {
+    /// Of a pool with claims or requests.
+    PoolRemovedV2<'a> of PoolRemoved {
         pool: &'a str,
+        claims: u64,
+        requests: u64,
     }
 
     PoolSpecV1 of PoolSpec {
@@ -45,6 +48,34 @@ stored_structs! {
         span: SpanV1,
         subnet_len: Option<u8>,
     }
+}
+
+/// Of a pool without claims and requests.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PoolRemovedV1<'a> {
+    pool: &'a str,
+}
+
+impl<'a> StoredForm<'a, PoolRemoved> for PoolRemovedV1<'a> {
+    fn store(value: &'a PoolRemoved) -> PoolRemovedV1<'a> {
+        PoolRemovedV1 { pool: &value.pool }
+    }
+
+    fn load(self) -> PoolRemoved {
+        PoolRemoved { pool: self.pool.into(), claims: 0, requests: 0 }
+    }
+}
+
+impl<'a> PoolRemovedV2<'a> {
+    /// `None`: version 1 has everything.
+    pub fn of(event: &'a PoolRemoved) -> Option<PoolRemovedV2<'a>> {
+        removes_more(event).then(|| PoolRemovedV2::store(event))
+    }
+}
+
+/// Whether claims or requests end with the pool.
+pub(crate) fn removes_more(event: &PoolRemoved) -> bool {
+    event.claims > 0 || event.requests > 0
 }
 
 /// A pool in a checkpoint. Its claims follow in other chunks.

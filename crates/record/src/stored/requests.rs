@@ -3,7 +3,9 @@
 use allod_core::alarm::{AlarmChanged, AlarmPurged};
 use allod_core::claim::Parity;
 use allod_core::outbox::{DeliveryFailed, NotificationClosed, NotificationQueued, Payload};
-use allod_core::requests::event::{RequestAnswered, RequestPoolDefined, RequestWithdrawn};
+use allod_core::requests::event::{
+    RequestAnswered, RequestPoolDefined, RequestWithdrawn, Retry, RetryScheduled,
+};
 use allod_core::requests::{
     AddressSupply, AlarmSettings, Answer, ExcludedIds, Failure, IdSupply, Redeploy, Request,
     RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
@@ -85,6 +87,20 @@ stored_structs! {
     RequestWithdrawnV1<'a> of RequestWithdrawn {
         pool: &'a str,
         key: &'a str,
+    }
+
+    RetryScheduledV1<'a> of RetryScheduled {
+        pool: Option<&'a str>,
+        #[serde(borrow)]
+        retry: Option<RetryV1<'a>>,
+    }
+
+    RetryV1<'a> of Retry {
+        at_ms: u64,
+        after: Option<&'a str>,
+        upto: Option<&'a str>,
+        again: Option<&'a str>,
+        update: bool,
     }
 
     AlarmChangedV1<'a> of AlarmChanged {

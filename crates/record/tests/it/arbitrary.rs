@@ -203,7 +203,10 @@ pub fn event() -> impl Strategy<Value = Event> {
         (text(), number(), spec()).prop_map(|(pool, generation, spec)| Event::Pool(
             PoolEvent::Defined(PoolDefined { pool, generation, spec })
         )),
-        text().prop_map(|pool| Event::Pool(PoolEvent::Removed(PoolRemoved { pool }))),
+        (text(), option::of((number(), number()))).prop_map(|(pool, many)| {
+            let (claims, requests) = many.unwrap_or_default();
+            Event::Pool(PoolEvent::Removed(PoolRemoved { pool, claims, requests }))
+        }),
         grant().prop_map(Event::from),
         (text(), key_and_was(), number(), option::of(number())).prop_map(
             |(pool, (key, was), version, expires_ms)| Event::Claim(ClaimEvent::LeaseChanged(

@@ -49,7 +49,7 @@ proptest! {
 }
 
 fn removed() -> Item {
-    let event = Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "p".into() }));
+    let event = Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "p".into(), claims: 0, requests: 0 }));
     Item::Entry(Entry { at_ms: 5, cause: Cause::DeletePool, events: vec![event] })
 }
 
@@ -78,7 +78,7 @@ fn unknown_kind_is_an_error_that_names_it() {
     assert_eq!(
         text_of(&bytes),
         "kind 99 version 1 at byte 10 was written by a newer version of the program; \
-         this one knows the kinds of feature level 5: start a newer one"
+         this one knows the kinds of feature level 6: start a newer one"
     );
 }
 
@@ -89,7 +89,7 @@ fn unknown_version_of_an_event_is_an_error_that_names_it() {
     assert_eq!(
         text_of(&bytes),
         "pool_removed (kind 17) version 7 at byte 5 was written by a newer version of the program; \
-         this one knows it up to version 1 (feature level 5): start a newer one"
+         this one knows it up to version 2 (feature level 6): start a newer one"
     );
 }
 
@@ -99,7 +99,7 @@ fn unknown_level_is_an_error() {
     assert_eq!(level_needed(&raised), LEVEL + 1);
     assert_eq!(
         text_of(&encode(&[raised])),
-        "feature level 6 is needed; this program knows levels up to 5: start a newer one"
+        "feature level 7 is needed; this program knows levels up to 6: start a newer one"
     );
 }
 

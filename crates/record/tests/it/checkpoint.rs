@@ -220,14 +220,14 @@ fn invalid_checkpoints_are_errors_with_a_reason() {
     );
     assert_eq!(
         text_of(&write(&Header { level: LEVEL + 1, ..HEADER }, &[])),
-        "the checkpoint is not valid: feature level 6 is needed; this program knows levels up to 5: start a newer one"
+        "the checkpoint is not valid: feature level 7 is needed; this program knows levels up to 6: start a newer one"
     );
     assert_eq!(text_of(&start), format!("the checkpoint is truncated at byte {at}"));
     assert_eq!(
         text_of(&with(&[99, 1, 0])),
         format!(
             "the checkpoint is not valid: kind 99 version 1 at byte {at} was written by a newer version of the \
-             program; this one knows the kinds of feature level 5: start a newer one"
+             program; this one knows the kinds of feature level 6: start a newer one"
         )
     );
     // A length beyond all memory.

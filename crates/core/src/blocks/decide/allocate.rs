@@ -59,7 +59,7 @@ fn many(
     if size != 1 {
         enough_for(draft, op, size.into())?;
     }
-    at_most("values_per_transaction_max", draft.limits.values_per_transaction_max, size.into())?;
+    at_most("ids_per_range_max", draft.limits.ids_per_range_max, size.into())?;
     if size == 0 {
         return Ok(Outcome::Ids(vec![]));
     }

@@ -9,6 +9,7 @@ use crate::blocks::state::{Block, Blocks, ids_after, seconds};
 use crate::blocks::{BlocksDefined, BlocksMoved, ReleasedIds, SearchOrder};
 use crate::decide::room;
 use crate::event::Event;
+use crate::limits::at_most;
 use crate::refusal::Refusal;
 use crate::span::{self, Span};
 use crate::state::pool::Pool;
@@ -53,8 +54,11 @@ pub(super) fn draw(
         picked: Vec::new(),
         missing: count,
         ended: Vec::new(),
+        runs_max: draft.limits.ids_per_edit_max,
     };
-    Ok(search.run().then(|| search.drawn(child.block)))
+    let found = search.run();
+    at_most("ids_per_edit_max", search.runs_max, search.runs())?;
+    Ok(found.then(|| search.drawn(child.block)))
 }
 
 /// The number of available ids; counts no further than needed to exceed `enough`.
@@ -119,6 +123,8 @@ struct IdSearch<'a> {
     missing: u128,
     /// The events that end quarantines on picked ids.
     ended: Vec<Event>,
+    /// The search ends when it has more separate ranges of ids than this.
+    runs_max: u64,
 }
 
 impl IdSearch<'_> {
@@ -138,6 +144,9 @@ impl IdSearch<'_> {
             if self.missing == 0 {
                 return true;
             }
+            if self.runs() > self.runs_max {
+                return false;
+            }
             let more = match self.order {
                 SearchOrder::AvailableFirst => self.new_block() || self.fetch(),
                 SearchOrder::ReleasedFirst => self.fetch() || self.new_block(),
@@ -148,6 +157,11 @@ impl IdSearch<'_> {
         }
     }
 
+    /// The number of separate ranges of ids so far.
+    fn runs(&self) -> u64 {
+        (self.picked.len() + self.fetched.len()) as u64
+    }
+
     fn take(&mut self, ids: Span) {
         self.picked.push(ids);
         self.missing -= ids.len();
@@ -155,6 +169,7 @@ impl IdSearch<'_> {
 
     fn take_of_block(&mut self) {
         while self.missing > 0
+            && self.runs() <= self.runs_max
             && let Some(rest) = self.block.rest()
             && let Some(first) = self.pool.next_available(self.blocks, rest.first, rest.last)
         {
@@ -175,7 +190,7 @@ impl IdSearch<'_> {
         let Some(child) = self.blocks.active() else { return };
         let (now_s, mut passed) = (seconds(self.now_ms), 0);
         for run in child.released.iter().take_while(|run| run.ready_s <= now_s) {
-            if self.missing == 0 {
+            if self.missing == 0 || self.runs() > self.runs_max {
                 return;
             }
             let done = self.released.saturating_sub(passed).min(run.ids.len());
@@ -193,7 +208,7 @@ impl IdSearch<'_> {
         for one in self.fetched.clone() {
             let done = self.used_of_fetched.saturating_sub(passed).min(one.ids.len());
             passed += one.ids.len();
-            if self.missing == 0 || one.ready_s > now_s {
+            if self.missing == 0 || one.ready_s > now_s || self.runs() > self.runs_max {
                 return;
             }
             if let Some(rest) = Span::new(one.ids.first + done, one.ids.last) {
@@ -251,7 +266,7 @@ impl IdSearch<'_> {
         for run in self.blocks.released.iter() {
             let done = have.saturating_sub(passed).min(run.ids.len());
             passed += run.ids.len();
-            if left == 0 {
+            if left == 0 || self.runs() > self.runs_max {
                 break;
             }
             if let Some(rest) = Span::new(run.ids.first + done, run.ids.last) {

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::allocate::granted;
-use super::{Draft, bounds, delete, ids_pool, release_all, release_now, spec, valid};
+use super::{Draft, bounds, delete, ids_pool, release_now, spec, valid};
 use crate::blocks::command::{BlockPool, BlockPoolEdit, EditBlocks, IdEntry, PutBlockPool};
 use crate::blocks::state::{Block, ids_after};
 use crate::blocks::{BlockLayout, BlocksDefined, BlocksRefusal, Child, LayoutError, check_block};
+use crate::decide::pool::ensure_few_rezoned;
 use crate::decide::{lease, room};
 use crate::event::PoolDefined;
 use crate::limits::at_most;
@@ -19,11 +20,18 @@ use crate::state::pool::Pool;
 use crate::value::Kind;
 
 pub(super) fn run(draft: &mut Draft<'_>, edit: &EditBlocks) -> Result<Outcome, Refusal> {
-    let entries = edit.pools.iter().map(|(_, edit)| match edit {
-        BlockPoolEdit::Remove => 0,
-        BlockPoolEdit::Put(put) => (put.put.len() + put.remove.len()) as u64,
-    });
-    at_most("ids_per_edit_max", draft.limits.ids_per_edit_max, entries.sum())?;
+    at_most("pools_per_edit_max", draft.limits.pools_per_edit_max, edit.pools.len() as u64)?;
+    let max = draft.limits.ids_per_edit_max;
+    let mut written = 0;
+    for (name, edit) in &edit.pools {
+        if let BlockPoolEdit::Put(put) = edit {
+            written += size(put);
+            // Before the entries are compared with those of the pool.
+            at_most("ids_per_edit_max", max, written)?;
+            written += replaced(draft, name, put);
+            at_most("ids_per_edit_max", max, written)?;
+        }
+    }
     for (name, one) in &edit.pools {
         ensure_unchanged(draft, name, one, edit)?;
     }
@@ -35,6 +43,25 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditBlocks) -> Result<Outcome, R
         }
     }
     Ok(Outcome::BlocksEdited)
+}
+
+/// The entries and ranges of ids that the edit lists for one pool.
+fn size(put: &PutBlockPool) -> u64 {
+    let entries: usize = put.put.iter().map(|entry| entry.ids.len().max(1)).sum();
+    let layout = put.definition.as_ref().map_or(0, |definition| {
+        let layout = &definition.layout;
+        let children: usize = layout.children.iter().map(|child| 1 + child.released.len()).sum();
+        layout.released.len() + children
+    });
+    (entries + put.remove.len() + layout) as u64
+}
+
+/// The number of entries that are released because the edit does not have them.
+fn replaced(draft: &Draft<'_>, name: &Arc<str>, put: &PutBlockPool) -> u64 {
+    let Some(pool) = draft.state.pool(name).filter(|_| put.replace_entries) else { return 0 };
+    let kept: BTreeSet<&Arc<str>> = put.put.iter().map(|entry| &entry.key).collect();
+    let kept = kept.into_iter().filter(|key| pool.held(key).is_some()).count() as u64;
+    pool.held_claims - kept
 }
 
 /// Refuses if the pool has changed since the state that the edit is based on. A pool that has not been divided into
@@ -85,12 +112,8 @@ fn put_pool(draft: &mut Draft<'_>, name: &Arc<str>, put: &PutBlockPool) -> Resul
     }
     if put.replace_entries && draft.state.pool(name).is_some() {
         let kept: BTreeSet<&Arc<str>> = put.put.iter().map(|entry| &entry.key).collect();
-        if kept.is_empty() {
-            release_all(draft, name)?;
-        } else {
-            let gone = others(draft.pool(name)?, &kept);
-            gone.iter().try_for_each(|key| release_now(draft, name, key))?;
-        }
+        let gone = others(draft.pool(name)?, &kept);
+        gone.iter().try_for_each(|key| release_now(draft, name, key))?;
     }
     put.remove.iter().try_for_each(|key| release_now(draft, name, key))?;
     // An id that moves from one entry to another must be free before it is granted again.
@@ -149,6 +172,9 @@ fn define(draft: &mut Draft<'_>, name: &Arc<str>, wanted: &BlockPool) -> Result<
     if before.is_some_and(|pool| *pool.spec == spec) {
         return Ok(());
     }
+    if let Some(pool) = before {
+        ensure_few_rezoned(draft, pool, &spec)?;
+    }
     let pool = name.clone();
     draft.record(PoolDefined { pool, generation, spec });
     Ok(())
@@ -158,7 +184,7 @@ fn put_entry(draft: &mut Draft<'_>, name: &Arc<str>, entry: &IdEntry) -> Result<
     valid::key(&entry.key, draft.limits)?;
     let total = span::total(&entry.ids);
     let many = u64::try_from(total).unwrap_or(u64::MAX);
-    at_most("values_per_transaction_max", draft.limits.values_per_transaction_max, many)?;
+    at_most("ids_per_range_max", draft.limits.ids_per_range_max, many)?;
     if entry.ids.is_empty() {
         return contradiction(name, LayoutError::EntryEmpty { key: entry.key.clone() });
     }
@@ -171,6 +197,7 @@ fn put_entry(draft: &mut Draft<'_>, name: &Arc<str>, entry: &IdEntry) -> Result<
         return Ok(());
     }
     let mut ended = Vec::new();
+    let mut seen = BTreeSet::new();
     for ids in &entry.ids {
         room::in_zone(pool, *ids)?;
         for (_, row, _) in pool.overlapping(*ids) {
@@ -179,13 +206,13 @@ fn put_entry(draft: &mut Draft<'_>, name: &Arc<str>, entry: &IdEntry) -> Result<
                 return Err(Refusal::ValueTaken { pool, kind, value, by: row.holder() });
             }
             // The operator overrides quarantine.
-            let event = room::quarantine_ended(pool, row);
-            if !ended.contains(&event) {
-                ended.push(event);
+            if seen.insert(row.first.first) {
+                draft.ensure_may_end(seen.len() as u64)?;
+                ended.push(room::quarantine_ended(pool, row));
             }
         }
     }
-    ended.into_iter().for_each(|event| draft.record(event));
+    ended.into_iter().for_each(|event| draft.end(event));
     granted(draft, name, &entry.key, &entry.ids, None, entry.expires_ms)
 }
 

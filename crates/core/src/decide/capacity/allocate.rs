@@ -24,6 +24,11 @@ pub(in crate::decide) fn allocate(
 ) -> Result<Outcome, Refusal> {
     check_limits(draft, op)?;
     for holding in &op.consumers {
+        let set = holding.allocations.iter().map(|(_, resources)| resources.len()).sum();
+        let has = draft.state.capacity.consumer(holding.consumer).map_or(0, |has| has.held.len());
+        draft.touch_amounts(set, has)?;
+    }
+    for holding in &op.consumers {
         expected(draft, holding.consumer, holding.expect)?;
     }
     for (provider, _) in op.consumers.iter().flat_map(|holding| &holding.allocations) {

@@ -17,6 +17,8 @@ pub(in crate::decide) fn deallocate(
     let Some(event) = released(draft, op.consumer, ReleaseCause::Asked) else {
         return Ok(Outcome::Deallocated { existed: false });
     };
+    let has = event.was.iter().map(|was| was.resources.len()).sum();
+    draft.touch_amounts(0, has)?;
     draft.record(event);
     Ok(Outcome::Deallocated { existed: true })
 }

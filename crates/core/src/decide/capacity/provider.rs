@@ -78,7 +78,7 @@ pub(super) fn update(draft: &mut Draft<'_>, update: &UpdateProvider) -> Result<O
         return Err(CapacityRefusal::ProviderExists { provider: uuid, uuid: false, name }.into());
     }
     if to != before {
-        let below = height(draft, capacity.provider_ix(uuid));
+        let below = height(draft, capacity.provider_ix(uuid))?;
         let above = to.map_or(0, |to| depth(draft, capacity.provider_ix(to)) + 1);
         at_most("provider_depth_max", draft.limits.provider_depth_max, above + below)?;
     }
@@ -119,15 +119,22 @@ fn depth(draft: &Draft<'_>, ix: Option<ProviderIx>) -> u64 {
     std::iter::successors(ix.as_ref().and_then(parent), parent).count() as u64
 }
 
-/// The number of levels below this provider.
-fn height(draft: &Draft<'_>, ix: Option<ProviderIx>) -> u64 {
+/// The number of levels below this provider. Refuses if too many providers would move with it.
+fn height(draft: &Draft<'_>, ix: Option<ProviderIx>) -> Result<u64, Refusal> {
     let capacity = &draft.state.capacity;
-    let below = |level: &Vec<ProviderIx>| {
-        let providers = level.iter().filter_map(|ix| capacity.at(*ix));
-        let next: Vec<ProviderIx> =
-            providers.flat_map(|provider| provider.children.iter().copied()).collect();
-        (!next.is_empty()).then_some(next)
-    };
-    let levels = std::iter::successors(ix.map(|ix| vec![ix]), below).count() as u64;
-    levels.saturating_sub(1)
+    let max = draft.limits.providers_per_move_max;
+    let mut level: Vec<ProviderIx> = ix.into_iter().collect();
+    let (mut levels, mut moved) = (0, 1);
+    loop {
+        let mut next = Vec::new();
+        for provider in level.iter().filter_map(|ix| capacity.at(*ix)) {
+            moved += provider.children.len() as u64;
+            at_most("providers_per_move_max", max, moved)?;
+            next.extend(provider.children.iter().copied());
+        }
+        if next.is_empty() {
+            return Ok(levels);
+        }
+        (level, levels) = (next, levels + 1);
+    }
 }

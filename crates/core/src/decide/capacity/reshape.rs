@@ -3,6 +3,9 @@
 //! In between, a provider has both its old and its new inventories, so that no allocation ever lacks an inventory. The
 //! generation of a provider goes up with each of these steps, as in Placement.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::allocate::allocate;
 use super::hold::expected;
 use super::inventory;
@@ -20,6 +23,10 @@ pub(super) fn run(draft: &mut Draft<'_>, reshape: &Reshape) -> Result<Outcome, R
         expected(draft, holding.consumer, holding.expect)?;
     }
     for reshaped in &reshape.inventories {
+        let has = inventory::kept(draft, reshaped.provider)?.len();
+        draft.touch_amounts(reshaped.inventories.len(), has)?;
+    }
+    for reshaped in &reshape.inventories {
         for (class, _) in &reshaped.inventories {
             inventory::class_known(draft, class)?;
         }
@@ -27,7 +34,8 @@ pub(super) fn run(draft: &mut Draft<'_>, reshape: &Reshape) -> Result<Outcome, R
     for reshaped in reshape.inventories.iter().filter(|one| !one.inventories.is_empty()) {
         let new = inventory::written(&reshaped.inventories);
         let mut both: Vec<InventorySet> = inventory::kept(draft, reshaped.provider)?;
-        both.retain(|kept| !new.iter().any(|set| set.class == kept.class));
+        let classes: BTreeSet<&Arc<str>> = new.iter().map(|set| &set.class).collect();
+        both.retain(|kept| !classes.contains(&kept.class));
         both.iter_mut().for_each(|kept| kept.written = true);
         both.extend(new);
         inventory::set(draft, reshaped.provider, both)?;

@@ -61,12 +61,14 @@ pub(super) fn answer_all(
             continue;
         }
         // Failed requests of the group are answered along with the open ones.
+        let open_members = sync.len();
         let mut members: BTreeMap<Arc<str>, OpenRequest> = sync.into_iter().collect();
         for (name, failed) in failed_in_group(draft, &key) {
             if !later.get(&key).is_some_and(|pools| pools.contains_key(&name)) {
                 members.entry(name).or_insert(failed);
             }
         }
+        draft.touch_requests((members.len() - open_members) as u64)?;
         let wanted: Vec<(Arc<str>, Request)> =
             members.iter().map(|(name, open)| (name.clone(), open.request.clone())).collect();
         let had = members.values().find_map(|open| open.before.as_ref()?.1);

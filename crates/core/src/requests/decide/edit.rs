@@ -10,14 +10,14 @@ use super::answering::{
 };
 use super::notify::Notifications;
 use super::{alarms, follow_up, requests};
-use crate::decide::pool::ensure_empty;
+use crate::decide::pool::{ensure_empty, removed};
 use crate::decide::{Draft, release, valid};
-use crate::event::{PoolDefined, PoolRemoved, ReleaseCause};
+use crate::event::{PoolDefined, ReleaseCause};
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 use crate::requests::command::{EditRequests, PutRequestPool, RequestEdit, RequestPoolEdit};
-use crate::requests::event::{RequestPoolDefined, RequestWithdrawn};
+use crate::requests::event::{RequestPoolDefined, RequestWithdrawn, Retry, RetryScheduled};
 use crate::requests::refusal::RequestsRefusal;
 use crate::requests::state::AnsweredRequest;
 use crate::requests::{Answer, Request, RequestPool, Wanted};
@@ -35,6 +35,10 @@ struct Pending {
     new: OpenRequests,
     /// The keys of groups with a member less: the others may have failed because of it.
     left: BTreeSet<Arc<str>>,
+    /// The same, because a pool was removed. They do not count as requests of the edit.
+    left_by_pools: BTreeSet<Arc<str>>,
+    /// The number of requests in these groups.
+    members_left_by_pools: u64,
     notifications: Notifications,
 }
 
@@ -48,9 +52,14 @@ impl Pending {
 
 pub(super) fn run(draft: &mut Draft<'_>, edit: &EditRequests) -> Result<Outcome, Refusal> {
     ensure_unchanged(draft, edit)?;
+    at_most("pools_per_edit_max", draft.limits.pools_per_edit_max, edit.pools.len() as u64)?;
     let puts = puts(edit);
+    draft.limit_requests();
     let written = puts.iter().map(|(_, put)| (put.put.len() + put.withdraw.len()) as u64);
-    at_most("requests_per_edit_max", draft.limits.requests_per_edit_max, written.sum())?;
+    draft.touch_requests(written.sum())?;
+    for (name, put) in puts.iter().filter(|(_, put)| put.replace) {
+        draft.touch_requests(replaced(draft, name, put))?;
+    }
     let puts = || puts.iter().map(|(name, put)| (*name, &**put));
     let mut pending = Pending::default();
     for (name, edit) in &edit.pools {
@@ -72,14 +81,17 @@ pub(super) fn run(draft: &mut Draft<'_>, edit: &EditRequests) -> Result<Outcome,
             open(draft, name, key, request, &mut pending)?;
         }
     }
-    let Pending { mut displaced, mut new, left, mut notifications } = pending;
+    let Pending { mut displaced, mut new, left, left_by_pools, mut notifications, .. } = pending;
     join_groups(&mut displaced, &mut new);
     let (none, update) = (OpenRequests::new(), OnFailure::UpdateAnswer);
     answer_all(draft, displaced, &new, update, &mut notifications)?;
     answer_all(draft, new, &none, update, &mut notifications)?;
-    for key in left {
-        let failed: BTreeMap<_, _> = failed_in_group(draft, &key).into_iter().collect();
-        let open = OpenRequests::from([(key, failed)]);
+    for key in left.union(&left_by_pools) {
+        let failed: BTreeMap<_, _> = failed_in_group(draft, key).into_iter().collect();
+        if left.contains(key) {
+            draft.touch_requests(failed.len() as u64)?;
+        }
+        let open = OpenRequests::from([(key.clone(), failed)]);
         answer_all(draft, open, &none, update, &mut notifications)?;
     }
     follow_up(draft, notifications)?;
@@ -156,15 +168,43 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Resu
     if draft.state.pool(name).is_none() {
         return Ok(());
     }
-    let keys: Vec<Arc<str>> = requests(draft, name)?.1.iter().map(|one| one.key.clone()).collect();
-    at_most("requests_per_edit_max", draft.limits.requests_per_edit_max, keys.len() as u64)?;
-    for key in keys {
-        withdraw_one(draft, name, &key, pending)?;
+    let (pool, requests) = requests(draft, name)?;
+    let granted = (requests.len() - requests.waiting.len()) as u64;
+    let others = pool.held_claims.saturating_sub(granted);
+    if others > 0 {
+        let quarantined = pool.rows.len() as u64 - pool.held_claims;
+        return Err(Refusal::PoolInUse { pool: name.clone(), held: others, quarantined });
     }
-    ensure_empty(draft.pool(name)?)?;
+    let event = removed(pool);
+    // The other members of its groups may have failed because of it.
+    let max = draft.limits.waiting_requests_per_entry_max;
+    let mut members = pending.members_left_by_pools;
+    let few = requests.in_groups.len() as u64 <= max
+        && requests.in_groups.iter().all(|key| {
+            members += draft.state.sync.get(key).map_or(0, BTreeSet::len) as u64;
+            members <= 2 * max
+        });
+    if few {
+        pending.left_by_pools.extend(requests.in_groups.iter().cloned());
+        pending.members_left_by_pools = members;
+    } else {
+        let retry = match &draft.state.retry_groups {
+            Some(retry) => retry.extended(true),
+            None => Retry::all(draft.now_ms, true),
+        };
+        draft.record(RetryScheduled { pool: None, retry: Some(retry) });
+    }
     alarms::clear(draft, name);
-    draft.record(PoolRemoved { pool: name.clone() });
+    draft.record(event);
     Ok(())
+}
+
+/// The number of requests that are withdrawn because the edit does not have them.
+fn replaced(draft: &Draft<'_>, name: &Arc<str>, put: &PutRequestPool) -> u64 {
+    let Some(requests) = draft.state.pool(name).and_then(Pool::requests) else { return 0 };
+    let kept: BTreeSet<&Arc<str>> = put.put.iter().map(|(key, _)| key).collect();
+    let kept = kept.into_iter().filter(|key| requests.get(key).is_some()).count();
+    (requests.len() - kept) as u64
 }
 
 fn withdraw_one(
@@ -226,15 +266,19 @@ fn configure(
             let gone =
                 if same_kind { pool.zones.changed(&zones) } else { pool.zones.members.clone() };
             let mut moved: BTreeSet<Arc<str>> = BTreeSet::new();
+            let max = draft.limits.requests_per_edit_max;
             for span in gone {
-                let touched = pool.overlapping(span).filter(|(_, row, _)| !stays(row.first));
-                moved.extend(touched.map(|(_, row, _)| row.key.clone()));
+                for (_, row, _) in pool.overlapping(span).filter(|(_, row, _)| !stays(row.first)) {
+                    moved.insert(row.key.clone());
+                    at_most("requests_per_edit_max", max, moved.len() as u64)?;
+                }
             }
             let quiet = is_quiet(config);
             let moved: Vec<(Arc<str>, AnsweredRequest)> = moved
                 .into_iter()
                 .filter_map(|key| Some((key.clone(), requests.get(&key)?.clone())))
                 .collect();
+            draft.touch_requests(moved.len() as u64)?;
             for (key, one) in moved {
                 let was = value_of(draft.pool(name)?, &key);
                 release_value(draft, name, &key)?;
@@ -277,6 +321,7 @@ fn displace_group(
         Some((pool.name.clone(), OpenRequest { request, before, quiet: false }))
     });
     for (name, open) in others.collect::<Vec<_>>() {
+        draft.touch_requests(1)?;
         release_value(draft, &name, key)?;
         displaced.entry(key.clone()).or_default().insert(name, open);
     }
@@ -314,11 +359,14 @@ fn open(
 ) -> Result<(), Refusal> {
     valid::key(key, draft.limits)?;
     valid::request(request, draft.limits)?;
-    let (pool, requests) = requests(draft, name)?;
-    let stored = requests.get(key).cloned();
+    let stored = requests(draft, name)?.1.get(key).cloned();
     if stored.as_ref().is_some_and(|stored| stored.request.is_sync()) && !request.is_sync() {
         pending.left.insert(key.clone());
     }
+    if request.is_sync() && !stored.as_ref().is_some_and(|stored| stored.request.is_sync()) {
+        ensure_group_size(draft, name, key)?;
+    }
+    let (pool, _) = requests(draft, name)?;
     if let Some(open) = pending.open_request(name, key) {
         // A changed request is not displaced by the pool alone, so its service is notified.
         open.quiet &= open.request.want == request.want;
@@ -354,6 +402,15 @@ fn open(
         displace_group(draft, key, &mut pending.new)?;
     }
     Ok(())
+}
+
+/// Refuses a group of too many pools.
+fn ensure_group_size(draft: &Draft<'_>, name: &Arc<str>, key: &Arc<str>) -> Result<(), Refusal> {
+    let max = draft.limits.pools_per_group_max;
+    let pools = draft.state.sync.get(key).into_iter().flatten();
+    let pools = pools.filter_map(|ix| draft.state.pool_at(*ix));
+    let others = pools.filter(|pool| pool.name != *name).count() as u64;
+    at_most("pools_per_group_max", max, others + 1)
 }
 
 /// Whether the value of a request is still one that it wants.

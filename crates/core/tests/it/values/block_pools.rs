@@ -368,7 +368,7 @@ fn exhausted_pool_is_reported_before_the_limit_on_values() {
         ids p 0-10 -> created 1
         range p k 70000 -> no exhausted: pool 'p' has 11 values free, but none that fit [size 11, free 11, run 11]
         ids q 0-100000 -> created 1
-        range q k 70000 -> no limit_exceeded: values_per_transaction_max is 65536, the request has 70000
+        range q k 70000 -> no limit_exceeded: ids_per_range_max is 65536, the request has 70000
     ",
     );
 }

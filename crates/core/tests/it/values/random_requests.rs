@@ -46,7 +46,7 @@ fn one_by_one(state: &State, command: &Command) -> Command {
     Command::Requests(RequestsCommand::Edit(edit))
 }
 
-fn play(model: &mut Manager, command: &Command) -> Option<bool> {
+pub fn play(model: &mut Manager, command: &Command) -> Option<bool> {
     match command {
         Command::Requests(RequestsCommand::Edit(edit)) => return Some(model.edit(edit)),
         Command::Requests(RequestsCommand::Allocate(find)) => return Some(model.allocate(find)),
@@ -140,7 +140,7 @@ fn queued(state: &State, had: usize) -> (Notified, usize) {
     (notified, view::outbox(state).from(0).count())
 }
 
-fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
+pub fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
     let names: Vec<&str> = view::requests::names(state).map(|name| &**name).collect();
     prop_assert!(names.len() == model.pools.len(), "there are {names:?}");
     for alarm in view::alarms(state).values().filter(|alarm| alarm.cleared_ms.is_none()) {

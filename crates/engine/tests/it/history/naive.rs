@@ -99,7 +99,7 @@ fn of_capacity(event: &Event) -> bool {
         event,
         Event::Idempotency(_)
             | Event::Capacity(CapacityEvent::ProviderCounted(_))
-            | Event::Requests(RequestsEvent::PoolDefined(_))
+            | Event::Requests(RequestsEvent::PoolDefined(_) | RequestsEvent::RetryScheduled(_))
     ) && pool(event).is_none()
 }
 
@@ -120,6 +120,12 @@ fn fits(ask: &ChangeQuery, event: &Event) -> bool {
     let asked = |asked: &Option<std::sync::Arc<str>>, found: Option<&str>| {
         asked.is_none() || asked.as_deref() == found
     };
+    // It ends the claims that are asked for.
+    if let (Some(of), Event::Pool(PoolEvent::Removed(removed))) = (&ask.pool, event)
+        && (removed.claims > 0 || removed.requests > 0)
+    {
+        return removed.pool == *of && of.starts_with(&*ask.pool_prefix);
+    }
     let valued = ask.values.is_empty()
         || values(event).is_some_and(|(kind, values)| {
             let overlaps = |&(of, value): &(Kind, allod_core::span::Span)| {

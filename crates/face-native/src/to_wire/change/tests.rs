@@ -73,6 +73,10 @@ fn every_event_is_shown_with_what_it_knows() {
             was,
         }))
     };
+    let removed = |claims, requests| {
+        let pool = pool.clone();
+        Event::Pool(PoolEvent::Removed(PoolRemoved { pool, claims, requests }))
+    };
     for (event, json) in [
         (
             Event::Pool(PoolEvent::Defined(PoolDefined {
@@ -83,8 +87,12 @@ fn every_event_is_shown_with_what_it_knows() {
             r#"{"kind":"pool_defined","pool":"p","generation":2,"definition":{"name":"p","generation":2,"kind":"id32","ranges":["1-9"],"exclude":[],"manual":[],"draining":[],"strategy":"lowest","keep_edges":false,"quarantine":0,"lease":null,"reap":false,"labels":{}}}"#,
         ),
         (
-            Event::Pool(PoolEvent::Removed(PoolRemoved { pool: pool.clone() })),
+            removed(0, 0),
             r#"{"kind":"pool_removed","pool":"p"}"#,
+        ),
+        (
+            removed(3, 2),
+            r#"{"kind":"pool_removed","pool":"p","claims":3,"requests":2}"#,
         ),
         (
             granted(Some(Kind::Id32), one()),

@@ -97,7 +97,7 @@ async fn exceeded_limits_are_named_in_the_error() {
     assert_eq!((long.status, long.body.contains("key_bytes_max")), (400, true));
     let many = r#""pool-name":"large","id-key":"many","size":65537"#;
     let many = server.call("allocateIdRange", many).await;
-    assert_eq!((many.status, many.body.contains("values_per_transaction_max")), (413, true));
+    assert_eq!((many.status, many.body.contains("ids_per_range_max")), (413, true));
     let most = r#""pool-name":"large","id-key":"most","size":65536"#;
     assert_eq!(server.call("allocateIdRange", most).await.status, 200);
 }

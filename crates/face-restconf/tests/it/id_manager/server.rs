@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use allod_core::limits::Limits;
 use allod_edge::{App, Guard, HttpLimits};
 use allod_engine::{Clock, Config, Engine, Handle};
 use allod_face_restconf::id_manager::{self, IdManager};
@@ -55,7 +56,10 @@ impl Server {
         clock: Arc<dyn Clock>,
         setup: &Setup,
     ) -> Server {
-        let engine = Engine::start_with_clock(journal, checkpoints, Config::default(), clock);
+        // Tests write large pools in one edit.
+        let limits = Limits { ids_per_edit_max: 1_000_000, ..Limits::default() };
+        let config = Config { limits, ..Config::default() };
+        let engine = Engine::start_with_clock(journal, checkpoints, config, clock);
         let engine = engine.unwrap();
         let handle = engine.handle();
         while !handle.status().ready {

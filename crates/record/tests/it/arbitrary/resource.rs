@@ -6,7 +6,7 @@ use allod_core::claim::Parity;
 use allod_core::event::Event;
 use allod_core::outbox::{DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent};
 use allod_core::requests::event::{
-    RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent,
+    RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent, Retry, RetryScheduled,
 };
 use allod_core::requests::{
     AddressSupply, AlarmSettings, Answer, ExcludedIds, Failure, IdSupply, Method, Redeploy,
@@ -136,6 +136,13 @@ pub fn event() -> impl Strategy<Value = Event> {
     let withdrawn = (text(), text()).prop_map(|(pool, key)| {
         Event::Requests(RequestsEvent::Withdrawn(RequestWithdrawn { pool, key }))
     });
+    let keys = (option::of(text()), option::of(text()), option::of(text()));
+    let retry = (number(), keys, any::<bool>()).prop_map(|(at_ms, (after, upto, again), update)| {
+        Retry { at_ms, after, upto, again, update }
+    });
+    let scheduled = (option::of(text()), option::of(retry)).prop_map(|(pool, retry)| {
+        Event::Requests(RequestsEvent::RetryScheduled(RetryScheduled { pool, retry }))
+    });
     let changed = (text(), alarm(), any::<bool>(), any::<bool>(), number()).prop_map(
         |(object, kind, ids, raised, at_ms)| {
             Event::Alarm(AlarmEvent::Changed(AlarmChanged { object, kind, ids, raised, at_ms }))
@@ -172,6 +179,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         defined.boxed(),
         answered.boxed(),
         withdrawn.boxed(),
+        scheduled.boxed(),
         changed.boxed(),
         purged.boxed(),
         queued.boxed(),
