@@ -38,7 +38,7 @@ fn pool_due(draft: &Draft<'_>) -> Option<Event> {
 }
 
 fn consumer_due(draft: &Draft<'_>) -> Option<Event> {
-    let due = draft.state.capacity.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
+    let (due, ()) = draft.state.capacity.due.first().filter(|(due, ())| due.0 <= draft.now_ms)?;
     capacity::released(draft, due.1, ReleaseCause::Reaped).map(Event::from)
 }
 

@@ -1,18 +1,31 @@
 //! Answers that are stored under idempotency keys: when each expires, and how much of the space each client uses.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
+
+use super::shared_map::SharedMap;
 
 use crate::command::Idempotency;
 use crate::event::IdempotencyStored;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StoredAnswers {
-    by_key: HashMap<Arc<str>, Arc<IdempotencyStored>>,
+    by_key: SharedMap<Arc<str>, Arc<IdempotencyStored>>,
     /// When each of them expires.
-    due: BTreeSet<(u64, Arc<str>)>,
+    due: SharedMap<(u64, Arc<str>), Arc<IdempotencyStored>>,
     clients: HashMap<Box<str>, AnswerUsage>,
     total: AnswerUsage,
+}
+
+/// An immutable copy of the stored answers.
+#[derive(Debug, Clone)]
+pub struct FrozenAnswers(SharedMap<(u64, Arc<str>), Arc<IdempotencyStored>>);
+
+impl FrozenAnswers {
+    /// In the order of expiry.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<IdempotencyStored>> {
+        self.0.iter().map(|(_, stored)| stored)
+    }
 }
 
 /// The number of stored answers and their approximate size in memory.
@@ -27,14 +40,14 @@ impl StoredAnswers {
         self.by_key.get(key)
     }
 
-    /// All answers in the order of expiry.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<IdempotencyStored>> {
-        self.due.iter().filter_map(|(_, key)| self.by_key.get(key))
+    /// An immutable copy, which shares memory.
+    pub fn freeze(&self) -> FrozenAnswers {
+        FrozenAnswers(self.due.clone())
     }
 
     /// The time and the key of the answer that expires first.
     pub fn next_due(&self) -> Option<&(u64, Arc<str>)> {
-        self.due.first()
+        self.due.first().map(|(due, _)| due)
     }
 
     pub fn total(&self) -> AnswerUsage {
@@ -53,7 +66,7 @@ impl StoredAnswers {
             usage.keys += 1;
             usage.bytes += bytes;
         }
-        self.due.insert((stored.until_ms, stored.key.clone()));
+        self.due.insert((stored.until_ms, stored.key.clone()), stored.clone());
         self.by_key.insert(stored.key.clone(), stored);
     }
 
@@ -74,7 +87,7 @@ impl StoredAnswers {
     /// Whether expiry and usage match the answers.
     pub fn is_consistent(&self) -> bool {
         let mut again = StoredAnswers::default();
-        self.by_key.values().for_each(|stored| again.add(stored.clone()));
+        self.by_key.iter().for_each(|(_, stored)| again.add(stored.clone()));
         again.due == self.due && again.clients == self.clients && again.total == self.total
     }
 }
