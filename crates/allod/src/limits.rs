@@ -109,6 +109,8 @@ static TABLE: &[LimitRow] = table![
     core.services_per_request_max,
     core.outbox_max,
     engine.queue_commands_max,
+    engine.long_reads_max,
+    engine.long_reads_queue_max,
     engine.batch_commands_max,
     engine.batch_bytes_max,
     engine.feed_bytes_max,

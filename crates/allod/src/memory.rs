@@ -8,6 +8,9 @@ use crate::limits::AllLimits;
 /// Parts of a large RESTCONF reply that are in memory at a time.
 const RESTCONF_READ_BYTES: u64 = 3 * 64 * 1024;
 
+/// Bytes of an entry in the result of a search, before it is written. Each entry is one step of the search.
+const SEARCH_ENTRY_BYTES: u64 = 16;
+
 /// Bytes of a posting of the history index.
 const POSTING_BYTES: u64 = 8;
 
@@ -24,6 +27,7 @@ pub fn parts(limits: &AllLimits) -> Vec<MemoryPart> {
     // A connection has a buffer in each direction, and one body and one reply that are too small for the budget.
     let buffer = u64::try_from(connection::buffer_bytes_max(edge)).unwrap_or(u64::MAX);
     let per_connection = buffer.saturating_add(SMALL_BYTES_MAX).saturating_mul(2);
+    let per_search = limits.search.steps_max.saturating_mul(SEARCH_ENTRY_BYTES);
     let mut parts: Vec<MemoryPart> = [
         ("connections", edge.connections_max.saturating_mul(per_connection)),
         ("in_flight", edge.in_flight_bytes_max),
@@ -31,6 +35,7 @@ pub fn parts(limits: &AllLimits) -> Vec<MemoryPart> {
             "restconf_reads",
             limits.restconf.restconf_large_reads_max.saturating_mul(RESTCONF_READ_BYTES),
         ),
+        ("long_reads", (engine.long_reads_max as u64).saturating_mul(per_search)),
         ("batches", (engine.batch_bytes_max as u64).saturating_mul(2)),
         ("feed", engine.feed_bytes_max as u64),
         ("watch", limits.native.watch_bytes_max),

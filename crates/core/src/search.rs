@@ -86,6 +86,16 @@ pub struct SearchLimits {
     pub steps_max: u64,
 }
 
+impl SearchLimits {
+    /// The steps that a search may take on a thread that serves connections: about 50 microseconds.
+    pub const SMALL_STEPS_MAX: u64 = 5000;
+
+    /// The limits for a search on a thread that serves connections. A search that reaches them is made again elsewhere.
+    pub fn small(self) -> SearchLimits {
+        SearchLimits { steps_max: self.steps_max.min(SearchLimits::SMALL_STEPS_MAX), ..self }
+    }
+}
+
 impl Default for SearchLimits {
     fn default() -> SearchLimits {
         SearchLimits { candidates_max: 100_000, steps_max: 5_000_000 }

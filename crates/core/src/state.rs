@@ -2,13 +2,15 @@
 //!
 //! It changes only through `apply`, and back through [`undo`]. Deciding is in `decide`, reading for faces in `view`.
 
-pub(crate) mod answers;
+pub mod answers;
 pub mod capacity;
 pub mod pool;
 pub mod pools;
 pub mod recent;
 pub mod restore;
 pub mod rows;
+pub(crate) mod shared_list;
+pub(crate) mod shared_map;
 pub(crate) mod slots;
 pub mod undo;
 pub mod zones;

@@ -25,7 +25,7 @@ use crate::state::zones::{Zone, Zones};
 pub struct NoCursor;
 
 pub use capacity::capacity;
-pub use claims::{ClaimFilter, claims, claims_by_owner};
+pub use claims::{ClaimFilter, claims, claims_by_owner, claims_within};
 pub use usage::Usage;
 
 /// A part of a list.

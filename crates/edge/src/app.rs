@@ -282,7 +282,7 @@ impl App {
         };
         // The body is gone.
         drop(share);
-        let reply_bytes = reply.body().whole_len();
+        let reply_bytes = reply.body().held_bytes();
         if reply_bytes > SMALL_BYTES_MAX && errors.method != Method::HEAD {
             let mut share = self.budget.share(ClientKey::of(&identity, peer));
             // A reply to a write says what has happened, so it is not refused.

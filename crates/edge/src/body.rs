@@ -51,6 +51,10 @@ struct BodyStream {
     open: Option<OpenStream>,
     /// The client; the stream ends when its token is revoked or expires.
     reader: Identity,
+    /// The memory that the stream needs until it has ended.
+    held_bytes: u64,
+    /// Counts `held_bytes` as bytes in flight.
+    share: Option<ByteShare>,
 }
 
 type StreamFuture = Pin<Box<dyn Future<Output = Result<(), StreamError>> + Send>>;
@@ -129,34 +133,49 @@ impl Body {
     {
         let writer = StreamWriter::default();
         let source = Box::pin(fill(writer.clone()));
-        let (ended, open, reader) = (false, None, Identity::Unrestricted);
         Body(BodyKind::Stream(Box::new(BodyStream {
             source,
             writer,
             endless,
-            ended,
-            open,
-            reader,
+            ended: false,
+            open: None,
+            reader: Identity::Unrestricted,
+            held_bytes: 0,
+            share: None,
         })))
+    }
+
+    /// A stream with the memory that it needs until it has ended, which counts as bytes in flight. Does nothing for a
+    /// complete body.
+    pub fn holding(mut self, bytes: u64) -> Body {
+        if let BodyKind::Stream(stream) = &mut self.0 {
+            stream.held_bytes = bytes;
+        }
+        self
     }
 
     pub fn is_stream(&self) -> bool {
         matches!(self.0, BodyKind::Stream(_))
     }
 
-    /// The length of a complete body; 0 for a stream.
-    pub(crate) fn whole_len(&self) -> u64 {
+    /// The memory of the body: its length if it is complete, what it holds if it is a stream.
+    pub(crate) fn held_bytes(&self) -> u64 {
         match &self.0 {
             BodyKind::Whole(bytes) => bytes.len() as u64,
-            BodyKind::Stream(_) | BodyKind::Unsent => 0,
+            BodyKind::Stream(stream) => stream.held_bytes,
+            BodyKind::Unsent => 0,
         }
     }
 
-    /// Keeps the share until the whole body is sent or dropped.
+    /// Keeps the share until the body is sent or dropped.
     pub(crate) fn count(&mut self, share: ByteShare) {
-        if let BodyKind::Whole(bytes) = &mut self.0 {
-            let counted = CountedBytes { bytes: std::mem::take(bytes), _share: share };
-            *bytes = Bytes::from_owner(counted);
+        match &mut self.0 {
+            BodyKind::Whole(bytes) => {
+                let counted = CountedBytes { bytes: std::mem::take(bytes), _share: share };
+                *bytes = Bytes::from_owner(counted);
+            }
+            BodyKind::Stream(stream) => stream.share = Some(share),
+            BodyKind::Unsent => {}
         }
     }
 

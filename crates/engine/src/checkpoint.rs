@@ -136,12 +136,12 @@ pub fn write(
         let header = Header { level, position: frozen.position, now_ms: frozen.now_ms };
         let mut writer = CheckpointWriter::begin(out, &header)?;
         for pool in &frozen.pools {
-            writer.pool(&pool.image)?;
+            writer.pool(&pool.image())?;
             for claim in pool.rows.claims() {
                 writer.claim(&claim)?;
             }
             for asked in pool.requests.iter().flat_map(|requests| requests.iter()) {
-                writer.request(&pool.image.name, asked)?;
+                writer.request(&pool.name, asked)?;
             }
         }
         let capacity = &frozen.capacity;
@@ -173,14 +173,14 @@ pub fn state_hash(state: &State, level: u32) -> Hash {
         let mut writer = CheckpointWriter::begin(blake3::Hasher::new(), &header)?;
         let frozen = state.freeze();
         for (frozen, pool) in frozen.pools.iter().zip(state.pools()) {
-            writer.pool(&frozen.image)?;
+            writer.pool(&frozen.image())?;
             for claim in pool.claims_by_value() {
                 writer.claim(&claim)?;
             }
             let asked = frozen.requests.iter().flat_map(|requests| requests.iter());
             let mut asked: Vec<&AnsweredRequest> = asked.collect();
             asked.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-            asked.iter().try_for_each(|asked| writer.request(&frozen.image.name, asked))?;
+            asked.iter().try_for_each(|asked| writer.request(&frozen.name, asked))?;
         }
         // Sorted, because copies may have them in different orders.
         let capacity = &frozen.capacity;

@@ -9,6 +9,10 @@ pub struct Config {
     pub limits: Limits,
     /// The most commands in the queue; further ones are refused.
     pub queue_commands_max: usize,
+    /// The most candidate searches and long lists that are computed at the same time.
+    pub long_reads_max: usize,
+    /// The most that wait for their turn; further ones are refused.
+    pub long_reads_queue_max: usize,
     /// The most commands in one record.
     pub batch_commands_max: usize,
     /// The most bytes in one record.
@@ -55,6 +59,8 @@ impl Default for Config {
         Config {
             limits: Limits::default(),
             queue_commands_max: 16_384,
+            long_reads_max: 2,
+            long_reads_queue_max: 256,
             batch_commands_max: 2048,
             batch_bytes_max: 8 << 20,
             feed_bytes_max: 4 << 20,

@@ -16,6 +16,7 @@ use crate::checkpoint;
 use crate::config::Config;
 use crate::handle::{EngineError, Handle, SharedState};
 use crate::history::{HistoryReader, Indexer};
+use crate::long_reads::LongReads;
 use crate::metrics::EngineMetrics;
 use crate::queue::{CommandQueue, Job, Wakeup};
 use crate::reader::JournalReader;
@@ -95,6 +96,10 @@ impl Engine {
             retention: retention.clone(),
             history,
             journal: journal.clone(),
+            long_reads: Arc::new(LongReads::new(
+                config.long_reads_max,
+                config.long_reads_queue_max,
+            )),
         };
         let driver = Driver {
             journal,

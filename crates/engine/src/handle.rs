@@ -17,6 +17,7 @@ use crate::backup::{BackupError, BackupSummary};
 use crate::counters::{EngineCounters, SharedCounters};
 use crate::feed::Ring;
 use crate::history::HistoryReader;
+use crate::long_reads::LongReads;
 use crate::queue::{CommandQueue, Job};
 use crate::reader::JournalReader;
 use crate::retention::Retention;
@@ -45,6 +46,10 @@ pub enum EngineError {
         "the queue is full with {queue_commands_max} commands (queue_commands_max); retry in a moment"
     )]
     QueueFull { queue_commands_max: usize },
+    #[error(
+        "{long_reads_queue_max} searches and long lists are waiting (long_reads_queue_max); retry in a moment"
+    )]
+    ReadQueueFull { long_reads_queue_max: usize },
     #[error("{what}")]
     Unavailable { what: String },
     #[error("the server is stopping")]
@@ -231,6 +236,7 @@ pub struct Handle {
     pub(crate) retention: Arc<Retention>,
     pub(crate) history: Option<Arc<HistoryReader>>,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) long_reads: Arc<LongReads>,
 }
 
 impl std::fmt::Debug for Handle {

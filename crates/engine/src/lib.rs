@@ -2,7 +2,7 @@
 //! and publishes the new state.
 //!
 //! - `driver`, `queue`, `writer`: the write loop; `stamp`: the clock and random numbers, which the core may not use
-//! - `handle`, `feed`, `reader`: what faces use to submit, read and follow
+//! - `handle`, `feed`, `reader`, `long_reads`: what faces use to submit, read and follow
 //! - `replay`, `checkpoint`, `verify`, `witness`: from the journal to a state, and what proves that records are missing
 //! - `backup`, `restore`, `retention`: copies of the journal, and what is removed from it
 //! - `history`: history queries and their index
@@ -19,6 +19,7 @@ mod feed;
 mod handle;
 pub mod history;
 mod log_limit;
+mod long_reads;
 mod metrics;
 mod queue;
 mod reader;
@@ -41,6 +42,7 @@ pub use feed::{Feed, FeedRecord, Lagged};
 pub use handle::{
     CommandReply, CommitPoint, EngineError, EngineStatus, Handle, SharedState, Snapshot,
 };
+pub use long_reads::FrozenRead;
 pub use reader::JournalReadError;
 pub use replay::{Halt, Replica, apply_item, decode_record, recover};
 pub use restore::{RestoreError, RestoreSummary, restore, verify_segment};

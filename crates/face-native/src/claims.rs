@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use allod_core::command::{Command, ConfirmOp, Op, ReleaseOp, RenewOp, Transact};
+use allod_core::pool::PoolSpec;
 use allod_core::receipt::{ClaimIn, Outcome, Receipt};
 use allod_core::refusal::Refusal;
 use allod_core::span::{self, Span};
@@ -121,56 +122,35 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     let pool = call.param(0)?;
     let query = QueryParams::read(&call, LIST_QUERY)?;
     native.wait_for_position(&call).await?;
-    let (page, now_ms, at) =
-        native.read(|snapshot| (page_of(snapshot, &pool, &query), snapshot.now_ms, snapshot.at))?;
-    match page? {
+    let (spec, at) =
+        native.read(|snapshot| (view::spec(snapshot.state, &pool).cloned(), snapshot.at))?;
+    let spec = spec.ok_or_else(|| pool_unknown(&pool, &at))?;
+    let windows = windows(&spec, &query)?;
+    let (filter, limit, after) = (filter(&query)?, query.limit()?, query.text(AFTER.name));
+    let (page, now_ms, at) = native.read(|snapshot| {
+        let Snapshot { state, now_ms, at } = *snapshot;
+        (view::claims_within(state, &pool, now_ms, &filter, &windows, after, limit), now_ms, at)
+    })?;
+    match page.map_err(|_| query.no_cursor())? {
         Some(page) => Ok(listed(&call, &query, &page, now_ms, &at)),
         None => Err(pool_unknown(&pool, &at)),
     }
 }
 
-/// A page of a pool's claims; `None` if the pool does not exist.
-fn page_of(
-    snapshot: &Snapshot<'_>,
-    pool: &str,
-    query: &QueryParams<'_>,
-) -> Result<Option<Page<ClaimIn>>, Problem> {
-    let Some(spec) = view::spec(snapshot.state, pool) else { return Ok(None) };
-    let mut filter = filter(query)?;
-    let mut parts = vec![match query.text("overlaps") {
+/// The parts of a pool that the query asks for, in ascending order. A pool may have many, so they are computed outside of
+/// the snapshot; a change in between takes effect with the next page.
+fn windows(spec: &PoolSpec, query: &QueryParams<'_>) -> Result<Vec<Span>, Problem> {
+    let windows = vec![match query.text("overlaps") {
         Some(text) => {
             let parsed = spec.kind.parse_range(text);
             parsed.map_err(|error| Problem::malformed(format!("overlaps: {error}")))?.0
         }
         None => spec.kind.line(),
     }];
-    if query.flag("draining")? == Some(true) {
-        parts = span::intersect(&span::normalise(spec.draining.clone()), &parts);
-    }
-    let (limit, after) = (query.limit()?, query.text(AFTER.name));
-    let mut all = Page { items: Vec::new(), next: None };
-    // Cursors are values: one before a part has no effect on it, one after a part skips it.
-    let mut parts = parts.into_iter().peekable();
-    while let Some(part) = parts.next() {
-        filter.overlaps = Some(part);
-        let room = limit - all.items.len();
-        let page = view::claims(snapshot.state, pool, snapshot.now_ms, &filter, after, room);
-        let Some(page) = page.map_err(|_| query.no_cursor())? else { return Ok(None) };
-        all.items.extend(page.items);
-        all.next = page.next;
-        if all.next.is_none() && all.items.len() == limit && parts.peek().is_some() {
-            all.next = last_value(&all.items);
-        }
-        if all.next.is_some() {
-            break;
-        }
-    }
-    Ok(Some(all))
-}
-
-/// The cursor after a page that ended exactly at the end of a part.
-fn last_value(items: &[ClaimIn]) -> Option<String> {
-    items.last().map(|last| last.claim.values.first().first.to_string())
+    Ok(match query.flag("draining")? {
+        Some(true) => span::intersect(&span::normalise(spec.draining.clone()), &windows),
+        _ => windows,
+    })
 }
 
 fn filter(query: &QueryParams<'_>) -> Result<ClaimFilter, Problem> {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use allod_core::capacity::{Reclaim, Uuid};
 use allod_core::event::capacity::Allocated;
 use allod_core::refusal::CapacityRefusal;
+use allod_core::view::Page;
 use allod_core::view::capacity::{CapacityView, ConsumerView};
-use allod_core::view::{self, Page};
 use allod_edge::{Call, Reply};
+use allod_engine::FrozenRead;
 use http::StatusCode;
 
 use crate::query::{self, AFTER, EXAMINED_MAX, LIMIT, Param, QueryParams, uuid};
@@ -60,10 +61,8 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     QueryParams::read(&call, &[])?;
     let consumer = uuid("the consumer", &call.param(0)?)?;
     native.wait_for_position(&call).await?;
-    let (row, at) = native.read(|snapshot| {
-        let found = view::capacity(snapshot.state).consumer(consumer);
-        (found.map(|found| ConsumerRow::of(found, snapshot.now_ms)), snapshot.at)
-    })?;
+    let FrozenRead { capacity, now_ms, at } = native.freeze()?;
+    let row = capacity.view().consumer(consumer).map(|found| ConsumerRow::of(found, now_ms));
     let unknown = CapacityRefusal::ConsumerUnknown { consumer };
     let row = row.ok_or_else(|| refusals::alone(unknown, &at))?;
     Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::consumer(&row), &at))
@@ -77,22 +76,26 @@ struct ConsumerFilter<'a> {
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = QueryParams::read(&call, LIST_QUERY)?;
+    QueryParams::read(&call, LIST_QUERY)?;
+    native.wait_for_position(&call).await?;
+    let frozen = native.freeze()?;
+    let entries = frozen.capacity.view().consumer_count();
+    native.list(entries, move || listed(&call, &frozen)).await
+}
+
+fn listed(call: &Call, frozen: &FrozenRead) -> Result<Reply, Reply> {
+    let query = QueryParams::read(call, LIST_QUERY)?;
     let filter = ConsumerFilter {
         project: query.text(PROJECT.name),
         provider: query.uuid(PROVIDER.name)?,
         expired: query.flag(EXPIRED.name)?,
     };
     let after = query.after(|text| text.parse().ok())?;
-    let limit = query.limit()?;
-    native.wait_for_position(&call).await?;
-    let (page, at) = native.read(|snapshot| {
-        let capacity = view::capacity(snapshot.state);
-        (page(capacity, &filter, snapshot.now_ms, after, limit), snapshot.at)
-    })?;
+    let (limit, at) = (query.limit()?, frozen.at);
+    let page = page(frozen.capacity.view(), &filter, frozen.now_ms, after, limit);
     let consumers = page.items.iter().map(to_wire::capacity::consumer).collect();
     let next = page.next.as_deref();
-    Ok(to_wire::page(&call, &query, &ConsumerList { consumers, next }, next, &at))
+    Ok(to_wire::page(call, &query, &ConsumerList { consumers, next }, next, &at))
 }
 
 /// Consumers in the order of their uuids, after the one named `after`.

@@ -40,7 +40,7 @@ use allod_core::command::Command;
 use allod_core::receipt::Receipt;
 use allod_core::search::SearchLimits;
 use allod_edge::{Access, Call, Consistency, Reply, Route};
-use allod_engine::{CommandReply as Decided, CommitPoint, Handle, Snapshot};
+use allod_engine::{CommandReply as Decided, CommitPoint, FrozenRead, Handle, Snapshot};
 use bytes::Bytes;
 
 pub use openapi::document as openapi;
@@ -68,6 +68,9 @@ pub fn rules() -> Vec<RouteRule> {
     };
     routes::TABLE.iter().map(rule).collect()
 }
+
+/// A list that examines more entries is not made on a thread that serves connections.
+const SMALL_ENTRIES_MAX: usize = 1000;
 
 /// The face of one engine.
 pub struct Native {
@@ -132,6 +135,29 @@ impl Native {
     /// Reads the committed state.
     fn read<T>(&self, look: impl FnOnce(&Snapshot<'_>) -> T) -> Result<T, Reply> {
         self.handle.read(look).map_err(|failure| refusals::failure(&failure).reply())
+    }
+
+    /// A frozen copy of providers and consumers.
+    fn freeze(&self) -> Result<FrozenRead, Reply> {
+        self.handle.freeze().map_err(|failure| refusals::failure(&failure).reply())
+    }
+
+    /// Runs a read on a thread for long reads.
+    async fn read_long<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Reply> {
+        let read = self.handle.read_long(read).await;
+        read.map_err(|failure| refusals::failure(&failure).reply())
+    }
+
+    /// Makes a list that examines so many entries, on a thread for long reads if they are many.
+    async fn list(
+        &self,
+        entries: usize,
+        list: impl FnOnce() -> Result<Reply, Reply> + Send + 'static,
+    ) -> Result<Reply, Reply> {
+        if entries <= SMALL_ENTRIES_MAX { list() } else { self.read_long(list).await? }
     }
 
     /// Waits until [`Native::read`] has the consistency that the request's headers ask for.

@@ -5,8 +5,8 @@ pub(crate) mod rows;
 use std::sync::Arc;
 
 use allod_core::refusal::CapacityRefusal;
-use allod_core::view;
 use allod_edge::{Call, Problem, Reply};
+use allod_engine::FrozenRead;
 use http::StatusCode;
 
 use crate::query::{AFTER, Param, QueryParams, uuid};
@@ -50,18 +50,24 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     let fields = fields(&QueryParams::read(&call, GET_QUERY)?)?;
     let provider = uuid("the provider", &call.param(0)?)?;
     native.wait_for_position(&call).await?;
-    let (row, at) = native.read(|snapshot| {
-        let capacity = view::capacity(snapshot.state);
-        let found = capacity.provider(provider);
-        (found.map(|found| ProviderCopy::of(capacity, found, fields)), snapshot.at)
-    })?;
+    let frozen = native.freeze()?;
+    let (capacity, at) = (frozen.capacity.view(), frozen.at);
+    let row = capacity.provider(provider).map(|found| ProviderCopy::of(capacity, found, fields));
     let unknown = CapacityRefusal::ProviderUnknown { provider };
     let row = row.ok_or_else(|| refusals::alone(unknown, &at))?;
     Ok(to_wire::json(StatusCode::OK, &to_wire::capacity::provider(&row, fields), &at))
 }
 
 pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
-    let query = QueryParams::read_repeated(&call, LIST_QUERY, REPEATED)?;
+    QueryParams::read_repeated(&call, LIST_QUERY, REPEATED)?;
+    native.wait_for_position(&call).await?;
+    let frozen = native.freeze()?;
+    let entries = frozen.capacity.view().provider_count();
+    native.list(entries, move || page(&call, &frozen)).await
+}
+
+fn page(call: &Call, frozen: &FrozenRead) -> Result<Reply, Reply> {
+    let query = QueryParams::read_repeated(call, LIST_QUERY, REPEATED)?;
     let filter = ProviderListFilter {
         name_prefix: query.text(NAME_PREFIX.name).unwrap_or_default(),
         in_tree: query.uuid(IN_TREE.name)?,
@@ -70,16 +76,12 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         aggregates: query.uuids(AGGREGATE.name)?,
     };
     let after = query.after(|text| text.parse().ok())?;
-    let (fields, limit) = (fields(&query)?, query.limit_upto(LIMIT_MAX)?);
-    native.wait_for_position(&call).await?;
-    let (page, at) = native.read(|snapshot| {
-        let page = rows::page(view::capacity(snapshot.state), &filter, fields, after, limit);
-        (page, snapshot.at)
-    })?;
+    let (fields, limit, at) = (fields(&query)?, query.limit_upto(LIMIT_MAX)?, frozen.at);
+    let page = rows::page(frozen.capacity.view(), &filter, fields, after, limit);
     let page = page.map_err(|refusal| refusals::of_query(refusal, &at))?;
     let providers = page.items.iter().map(|row| to_wire::capacity::provider(row, fields)).collect();
     let next = page.next.as_deref();
-    Ok(to_wire::page(&call, &query, &ProviderList { providers, next }, next, &at))
+    Ok(to_wire::page(call, &query, &ProviderList { providers, next }, next, &at))
 }
 
 fn fields(query: &QueryParams<'_>) -> Result<ProviderFields, Problem> {

@@ -226,6 +226,9 @@ pub(crate) fn failure(failure: &EngineError) -> Problem {
         EngineError::QueueFull { .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, "queue_full", "server overloaded")
         }
+        EngineError::ReadQueueFull { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "read_queue_full", "server overloaded")
+        }
         EngineError::Unavailable { .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "temporarily unavailable")
         }
@@ -314,6 +317,7 @@ mod tests {
     fn failure_has_status_code_and_retry_after() {
         let table = [
             (EngineError::QueueFull { queue_commands_max: 7 }, 503, "queue_full"),
+            (EngineError::ReadQueueFull { long_reads_queue_max: 7 }, 503, "read_queue_full"),
             (EngineError::Unavailable { what: "no room".into() }, 503, "unavailable"),
             (EngineError::Stopping, 503, "stopping"),
             (EngineError::TooLarge { bytes: 9, max: 8 }, 413, "too_large"),

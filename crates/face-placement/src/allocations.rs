@@ -3,11 +3,13 @@
 use allod_core::capacity::Uuid;
 use allod_core::command::capacity::{AllocateOp, DeallocateOp};
 use allod_core::command::{Command, Expect, Op, Transact};
-use allod_core::view::capacity::ConsumerView;
+use allod_core::view::capacity::{ConsumerView, NameIx};
+use http::StatusCode;
 
 use crate::error::PlacementError;
 use crate::from_wire::{self, malformed_consumer};
 use crate::json::{JsonBuffer, OBJECT};
+use crate::long_read::{ListParts, LongRead, LongReadResult};
 use crate::providers::{provider_in_path, unknown_provider};
 use crate::refusals::WriteOperation;
 use crate::request::PlacementRequest;
@@ -53,27 +55,47 @@ fn owner(out: &mut JsonBuffer, request: &PlacementRequest, consumer: ConsumerVie
     }
 }
 
-pub(crate) fn of_provider(face: &Placement, request: &PlacementRequest) -> HandlerResult {
-    face.read(|capacity, snapshot| {
-        let provider = provider_in_path(capacity, request, || {
-            let (uuid, unknown) = (request.param(0), unknown_provider(request));
-            PlacementError::not_found(format!("Resource provider '{uuid}' not found: {unknown}"))
-        })?;
-        let consumers = || provider.consumers_from(Uuid::default());
-        let mut out = JsonBuffer::with_capacity(64 + 160 * provider.consumer_count());
-        out.raw("{\"allocations\":");
-        out.list(OBJECT, consumers(), |out, consumer| {
-            out.uuid(consumer.uuid()).raw(":{\"resources\":");
-            resources(out, consumer.held_of(provider));
-            if request.has(Feature::ConsumerGenerations) {
-                out.raw(",\"consumer_generation\":").number(consumer.generation());
+/// What one consumer holds of a provider.
+struct ProviderHolding {
+    consumer: Uuid,
+    generation: u64,
+    amounts: Box<[(NameIx, u32)]>,
+}
+
+pub(crate) fn of_provider(read: &LongRead<'_>) -> LongReadResult {
+    let (capacity, request) = (read.capacity(), read.request);
+    let provider = provider_in_path(capacity, request, || {
+        let (uuid, unknown) = (request.param(0), unknown_provider(request));
+        PlacementError::not_found(format!("Resource provider '{uuid}' not found: {unknown}"))
+    })?;
+    read.ensure_effort(provider.consumer_count())?;
+    let consumers = || provider.consumers_from(Uuid::default());
+    let held = consumers().map(|consumer| ProviderHolding {
+        consumer: consumer.uuid(),
+        generation: consumer.generation(),
+        amounts: consumer.held_of(provider).collect(),
+    });
+    let held: Vec<ProviderHolding> = held.collect();
+    let modified = newest(consumers().map(ConsumerView::written_ms), read.frozen.now_ms);
+    let with_generations = request.has(Feature::ConsumerGenerations);
+    let classes = capacity.classes().clone();
+    let body = ListParts::body(
+        "{\"allocations\":{",
+        held,
+        format!("}},\"resource_provider_generation\":{}}}", provider.generation()),
+        move |out, held: ProviderHolding| {
+            out.uuid(held.consumer).raw(":{\"resources\":");
+            out.list(OBJECT, &held.amounts, |out, (class, amount)| {
+                out.text(&classes.name(*class)).raw(":").number((*amount).into());
+            });
+            if with_generations {
+                out.raw(",\"consumer_generation\":").number(held.generation);
             }
             out.raw("}");
-        });
-        out.raw(",\"resource_provider_generation\":").number(provider.generation()).raw("}");
-        let times = consumers().map(ConsumerView::written_ms);
-        Ok(PlacementReply::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
-    })
+        },
+    );
+    let reply = PlacementReply::empty(read.at(), StatusCode::OK).with_body(body);
+    Ok(reply.modified(modified))
 }
 
 fn resources<'a>(out: &mut JsonBuffer, amounts: impl Iterator<Item = (&'a str, u32)>) {

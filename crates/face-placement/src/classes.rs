@@ -11,23 +11,22 @@ use serde_json::json;
 use crate::Placement;
 use crate::error::PlacementError;
 use crate::json::{ARRAY, JsonBuffer};
+use crate::long_read::{LongRead, LongReadResult};
 use crate::refusals::{WriteOperation, unexpected};
 use crate::request::PlacementRequest;
 use crate::schema::{self, schemas};
 use crate::to_wire::{HandlerResult, PlacementReply, newest};
 use crate::versions::Feature;
 
-pub(crate) fn list(face: &Placement, request: &PlacementRequest) -> HandlerResult {
-    face.read(|capacity, snapshot| {
-        let mut out = JsonBuffer::with_capacity(4096);
-        out.raw("{\"resource_classes\":");
-        out.list(ARRAY, capacity.classes().iter(), |out, (_, named)| {
-            write(out, request, &named.name);
-        });
-        out.raw("}");
-        let times = capacity.classes().iter().map(|(_, named)| named.changed_ms);
-        Ok(PlacementReply::json(snapshot.at, out).modified(newest(times, snapshot.now_ms)))
-    })
+pub(crate) fn list(read: &LongRead<'_>) -> LongReadResult {
+    let classes = read.capacity().classes();
+    read.ensure_effort(classes.len())?;
+    let mut out = JsonBuffer::with_capacity(4096);
+    out.raw("{\"resource_classes\":");
+    out.list(ARRAY, classes.iter(), |out, (_, named)| write(out, read.request, &named.name));
+    out.raw("}");
+    let times = classes.iter().map(|(_, named)| named.changed_ms);
+    Ok(PlacementReply::json(read.at(), out).modified(newest(times, read.frozen.now_ms)))
 }
 
 pub(crate) fn get(face: &Placement, request: &PlacementRequest) -> HandlerResult {

@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use allod_core::capacity::Uuid;
+use allod_core::search::CandidateQuery;
 use allod_core::search::explain::{Constraint, Explanation, PartExplained, Stage, TreeRule};
-use allod_core::search::{self, CandidateQuery, SearchLimits};
 use allod_core::view::capacity::{CapacityView, NameIx};
 use http::HeaderName;
 
@@ -19,10 +19,9 @@ const BYTES_MAX: usize = 4000;
 pub(crate) fn line(
     capacity: CapacityView<'_>,
     query: &CandidateQuery,
-    limits: &SearchLimits,
+    explained: &Explanation,
 ) -> String {
-    let explained = search::explain(capacity, query, limits);
-    let mut text = words(capacity, query, &explained);
+    let mut text = words(capacity, query, explained);
     if text.len() > BYTES_MAX {
         let end = (0..=BYTES_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         text.truncate(end);

@@ -7,6 +7,7 @@
 //! - `routes`: the route table and the steps around every handler
 //! - `versions`: what each microversion changed
 //! - `schema`, `query`, `from_wire`: parse and validate requests
+//! - `long_read`: searches and long lists, on a frozen copy and in parts
 //! - `json`, `to_wire`, `summaries`: write replies
 //! - `error`, `accept`, `refusals`, `error_format`: write errors
 //! - `explain`: why there are no candidates
@@ -27,6 +28,7 @@ mod explain;
 mod from_wire;
 mod inventories;
 mod json;
+mod long_read;
 mod lookup;
 mod policy;
 mod providers;
@@ -71,7 +73,7 @@ pub struct Placement {
     handle: Handle,
     settings: PlacementSettings,
     policy: Policy,
-    summaries: SummaryCache,
+    summaries: Arc<SummaryCache>,
     uuids: UuidGenerator,
 }
 
@@ -85,7 +87,7 @@ impl Placement {
     /// Fails if the policy rules are invalid.
     pub fn new(handle: Handle, settings: PlacementSettings) -> Result<Arc<Placement>, String> {
         let policy = Policy::new(&settings.policy)?;
-        let (summaries, uuids) = (SummaryCache::default(), UuidGenerator::new());
+        let (summaries, uuids) = (Arc::default(), UuidGenerator::new());
         Ok(Arc::new(Placement { handle, settings, policy, summaries, uuids }))
     }
 

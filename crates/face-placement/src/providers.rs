@@ -12,7 +12,8 @@ use http::StatusCode;
 use serde_json::Value;
 
 use crate::error::{PlacementError, PlacementResult};
-use crate::json::{ARRAY, JsonBuffer};
+use crate::json::JsonBuffer;
+use crate::long_read::{ListParts, LongRead, LongReadResult};
 use crate::refusals::{WriteOperation, nameless};
 use crate::request::PlacementRequest;
 use crate::schema::schemas;
@@ -73,21 +74,25 @@ pub(crate) fn get(face: &Placement, request: &PlacementRequest) -> HandlerResult
     })
 }
 
-pub(crate) fn list(face: &Placement, request: &PlacementRequest) -> HandlerResult {
+pub(crate) fn list(read: &LongRead<'_>) -> LongReadResult {
+    let request = read.request;
     let query = request.query();
     query.check(schemas::list_providers(request.version))?;
     let filter = filter::ProviderParams::read(&query, request.version)?;
-    // A long list is written after the snapshot has been released.
-    let (found, at, now_ms) = face.read(|capacity, snapshot| {
-        let found: Vec<ProviderNow> = filter.find(capacity)?.map(copied).collect();
-        Ok((found, snapshot.at, snapshot.now_ms))
-    })?;
-    let mut out = JsonBuffer::with_capacity(64 + 800 * found.len());
-    out.raw("{\"resource_providers\":");
-    out.list(ARRAY, &found, |out, provider| to_wire::provider(out, request, provider));
-    out.raw("}");
-    let modified = newest(found.iter().map(|provider| provider.changed_ms), now_ms);
-    Ok(PlacementReply::json(at, out).modified(modified))
+    if !filter.is_single() {
+        read.ensure_effort(read.capacity().provider_count())?;
+    }
+    let found: Vec<ProviderNow> = filter.find(read.capacity())?.map(copied).collect();
+    let modified = newest(found.iter().map(|one| one.changed_ms), read.frozen.now_ms);
+    let request = request.clone();
+    let body = ListParts::body(
+        "{\"resource_providers\":[",
+        found,
+        "]}".into(),
+        move |out, provider: ProviderNow| to_wire::provider(out, &request, &provider),
+    );
+    let reply = PlacementReply::empty(read.at(), StatusCode::OK).with_body(body);
+    Ok(reply.modified(modified))
 }
 
 pub(crate) async fn post(face: &Placement, request: &PlacementRequest) -> HandlerResult {

@@ -303,9 +303,10 @@ fn not_allocated(class: &str, provider: Uuid, why: &str) -> PlacementError {
 /// The engine failed; the message says why.
 pub(crate) fn failure(failure: &EngineError) -> PlacementError {
     let (status, retry) = match failure {
-        EngineError::QueueFull { .. } | EngineError::Unavailable { .. } | EngineError::Stopping => {
-            (StatusCode::SERVICE_UNAVAILABLE, true)
-        }
+        EngineError::QueueFull { .. }
+        | EngineError::ReadQueueFull { .. }
+        | EngineError::Unavailable { .. }
+        | EngineError::Stopping => (StatusCode::SERVICE_UNAVAILABLE, true),
         EngineError::TooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, false),
         EngineError::Internal => (StatusCode::INTERNAL_SERVER_ERROR, false),
     };
@@ -469,6 +470,7 @@ mod tests {
     fn a_failure_says_whether_to_retry() {
         for (given, status) in [
             (EngineError::QueueFull { queue_commands_max: 7 }, 503),
+            (EngineError::ReadQueueFull { long_reads_queue_max: 7 }, 503),
             (EngineError::Unavailable { what: "no room".into() }, 503),
             (EngineError::Stopping, 503),
             (EngineError::TooLarge { bytes: 9, max: 8 }, 413),

@@ -12,6 +12,7 @@ use http::{HeaderMap, Method, StatusCode};
 use crate::accept::{Accept, JSON};
 use crate::error::{PlacementError, PlacementResult, ReplyContext};
 use crate::error_format::{lacks_type, named, request_id, untyped};
+use crate::long_read::LongReadHandler;
 use crate::query::QueryString;
 use crate::request::PlacementRequest;
 use crate::to_wire::HandlerResult;
@@ -30,6 +31,8 @@ type Writing<'a> = Pin<Box<dyn Future<Output = HandlerResult> + Send + 'a>>;
 pub(crate) enum Handler {
     /// Reads the committed state.
     Read(fn(&Placement, &PlacementRequest) -> HandlerResult),
+    /// Reads a frozen copy, and may take long.
+    ReadLong(LongReadHandler),
     /// Submits a command.
     Write(for<'a> fn(&'a Placement, &'a PlacementRequest) -> Writing<'a>),
 }
@@ -65,6 +68,9 @@ macro_rules! entry {
     ($method:ident $path:literal, $since:ident, $takes:ident, $rule:literal, read $run:path) => {
         entry!(@ $method $path, $since, $takes, Some(concat!("placement:", $rule)), Handler::Read($run))
     };
+    ($method:ident $path:literal, $since:ident, $takes:ident, $rule:literal, read_long $run:path) => {
+        entry!(@ $method $path, $since, $takes, Some(concat!("placement:", $rule)), Handler::ReadLong($run))
+    };
     ($method:ident $path:literal, $since:ident, $takes:ident, $rule:literal, write $run:path) => {
         entry!(
             @ $method $path, $since, $takes, Some(concat!("placement:", $rule)),
@@ -91,12 +97,12 @@ const SHOWS: RouteContent = RouteContent::AcceptJson;
 /// In the order of methods in `Allow` headers.
 pub(crate) static TABLE: &[RouteEntry] = &[
     entry!(GET "/", Always, NOTHING, read root::get),
-    entry!(GET "/resource_classes", Classes, SHOWS, "resource_classes:list", read classes::list),
+    entry!(GET "/resource_classes", Classes, SHOWS, "resource_classes:list", read_long classes::list),
     entry!(POST "/resource_classes", Classes, BODY, "resource_classes:create", write classes::post),
     entry!(GET "/resource_classes/{name}", Classes, SHOWS, "resource_classes:show", read classes::get),
     entry!(PUT "/resource_classes/{name}", Classes, BODY_BEFORE, "resource_classes:update", write classes::put),
     entry!(DELETE "/resource_classes/{name}", Classes, NOTHING, "resource_classes:delete", write classes::delete),
-    entry!(GET "/resource_providers", Always, SHOWS, "resource_providers:list", read providers::list),
+    entry!(GET "/resource_providers", Always, SHOWS, "resource_providers:list", read_long providers::list),
     entry!(POST "/resource_providers", Always, BODY, "resource_providers:create", write providers::post),
     entry!(GET "/resource_providers/{uuid}", Always, SHOWS, "resource_providers:show", read providers::get),
     entry!(DELETE "/resource_providers/{uuid}", Always, NOTHING, "resource_providers:delete", write providers::delete),
@@ -111,20 +117,20 @@ pub(crate) static TABLE: &[RouteEntry] = &[
     entry!(GET "/resource_providers/{uuid}/usages", Always, SHOWS, "resource_providers:usages", read usages::of_provider),
     entry!(GET "/resource_providers/{uuid}/aggregates", Aggregates, SHOWS, "resource_providers:aggregates:list", read aggregates::get),
     entry!(PUT "/resource_providers/{uuid}/aggregates", Aggregates, BODY, "resource_providers:aggregates:update", write aggregates::put),
-    entry!(GET "/resource_providers/{uuid}/allocations", Always, SHOWS, "resource_providers:allocations:list", read allocations::of_provider),
+    entry!(GET "/resource_providers/{uuid}/allocations", Always, SHOWS, "resource_providers:allocations:list", read_long allocations::of_provider),
     entry!(POST "/allocations", PostAllocations, BODY, "allocations:manage", write allocations::post),
     entry!(GET "/allocations/{consumer}", Always, SHOWS, "allocations:list", read allocations::get),
     entry!(PUT "/allocations/{consumer}", Always, BODY, "allocations:update", write allocations::put),
     entry!(DELETE "/allocations/{consumer}", Always, NOTHING, "allocations:delete", write allocations::delete),
-    entry!(GET "/allocation_candidates", Candidates, SHOWS, "allocation_candidates:list", read candidates::list),
-    entry!(GET "/traits", Traits, SHOWS, "traits:list", read traits::list),
+    entry!(GET "/allocation_candidates", Candidates, SHOWS, "allocation_candidates:list", read_long candidates::list),
+    entry!(GET "/traits", Traits, SHOWS, "traits:list", read_long traits::list),
     entry!(GET "/traits/{name}", Traits, NOTHING, "traits:show", read traits::get),
     entry!(PUT "/traits/{name}", Traits, NOTHING, "traits:update", write traits::put),
     entry!(DELETE "/traits/{name}", Traits, NOTHING, "traits:delete", write traits::delete),
     entry!(GET "/resource_providers/{uuid}/traits", Traits, SHOWS, "resource_providers:traits:list", read traits::of_provider),
     entry!(PUT "/resource_providers/{uuid}/traits", Traits, BODY, "resource_providers:traits:update", write traits::set),
     entry!(DELETE "/resource_providers/{uuid}/traits", Traits, NOTHING, "resource_providers:traits:delete", write traits::clear),
-    entry!(GET "/usages", Usages, SHOWS, "usages", read usages::total),
+    entry!(GET "/usages", Usages, SHOWS, "usages", read_long usages::total),
     entry!(POST "/reshaper", Reshaper, BODY, "reshaper:reshape", write reshaper::post),
 ];
 
@@ -153,7 +159,7 @@ pub(crate) fn all(face: &Arc<Placement>) -> Vec<Route> {
 }
 
 impl Placement {
-    async fn serve(&self, entry: &'static RouteEntry, call: Call) -> Reply {
+    async fn serve(self: &Arc<Placement>, entry: &'static RouteEntry, call: Call) -> Reply {
         let request_id = request_id(call.request_id());
         let version = match self.admit(entry, &call) {
             Ok(version) => version,
@@ -162,7 +168,7 @@ impl Placement {
         let below = call.head.uri.path().strip_prefix(MOUNT);
         let is_below = below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let prefix = if is_below { MOUNT } else { "" };
-        let request = PlacementRequest { call, version, prefix };
+        let request = Arc::new(PlacementRequest { call, version, prefix });
         let reply = match self.run(entry, &request).await {
             Ok(shown) => shown.reply(&request),
             Err(error) => error.reply(&request.context(&request_id)),
@@ -216,8 +222,16 @@ impl Placement {
         self.policy.check(call.identity(), rule, writes, project)
     }
 
-    async fn run(&self, entry: &RouteEntry, request: &PlacementRequest) -> HandlerResult {
+    async fn run(
+        self: &Arc<Placement>,
+        entry: &RouteEntry,
+        request: &Arc<PlacementRequest>,
+    ) -> HandlerResult {
         match entry.run {
+            Handler::ReadLong(read) => {
+                self.wait_for_position(request).await?;
+                self.read_long(read, request).await
+            }
             Handler::Read(read) => {
                 self.wait_for_position(request).await?;
                 read(self, request)

@@ -30,18 +30,18 @@ struct CachedSummary {
 }
 
 impl SummaryCache {
-    /// Writes the summaries of these providers, separated by commas.
+    /// Writes the summaries of these providers, separated by commas. `is_first`: no other summary comes before them.
     pub(crate) fn write(
         &self,
         out: &mut JsonBuffer,
         capacity: CapacityView<'_>,
         providers: &[ProviderIx],
+        mut is_first: bool,
     ) {
         let mut new: Vec<(ProviderIx, CachedSummary)> = Vec::new();
         let class_names = capacity.class_names_revision();
         {
             let cached = self.0.read();
-            let mut is_first = true;
             for ix in providers {
                 let Some(provider) = capacity.provider_at(*ix) else { continue };
                 out.comma(is_first);

@@ -11,6 +11,7 @@ use http::{HeaderName, HeaderValue, StatusCode};
 use crate::error::PlacementResult;
 use crate::explain;
 use crate::json::{ARRAY, JsonBuffer};
+use crate::long_read::ReplyBody;
 use crate::request::PlacementRequest;
 use crate::versions::{self, Feature};
 
@@ -22,7 +23,7 @@ pub(crate) type HandlerResult = PlacementResult<PlacementReply>;
 #[derive(Debug)]
 pub(crate) struct PlacementReply {
     status: StatusCode,
-    body: Option<Vec<u8>>,
+    body: Option<ReplyBody>,
     location: Option<String>,
     modified_ms: Option<u64>,
     explanation: Option<String>,
@@ -40,7 +41,11 @@ impl PlacementReply {
     }
 
     pub(crate) fn body(self, out: JsonBuffer) -> PlacementReply {
-        PlacementReply { body: Some(out.0), ..self }
+        self.with_body(ReplyBody::Whole(out.0))
+    }
+
+    pub(crate) fn with_body(self, body: ReplyBody) -> PlacementReply {
+        PlacementReply { body: Some(body), ..self }
     }
 
     pub(crate) fn status(self, status: StatusCode) -> PlacementReply {
@@ -84,7 +89,7 @@ impl PlacementReply {
         }
         headers.insert(POSITION, self.at.position.into());
         if let Some(body) = self.body {
-            *reply.body_mut() = Bytes::from(body).into();
+            *reply.body_mut() = body.into_body();
         }
         reply
     }

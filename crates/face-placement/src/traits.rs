@@ -1,5 +1,6 @@
 //! `/traits` and `/resource_providers/{uuid}/traits`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use allod_core::command::Command;
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use crate::error::{PlacementError, PlacementResult};
 use crate::json::{ARRAY, JsonBuffer};
+use crate::long_read::{LongRead, LongReadResult};
 use crate::providers::{provider_in_path, provider_not_found_twice};
 use crate::refusals::{WriteOperation, unexpected};
 use crate::request::PlacementRequest;
@@ -22,7 +24,7 @@ use crate::{Placement, from_wire};
 /// The filters of the list.
 #[derive(Default)]
 struct TraitListFilter {
-    any_of: Option<Vec<String>>,
+    any_of: Option<HashSet<String>>,
     prefix: Option<String>,
     associated: Option<bool>,
 }
@@ -61,26 +63,25 @@ impl TraitListFilter {
     }
 
     fn matches(&self, name: &str, is_associated: impl FnOnce() -> bool) -> bool {
-        self.any_of.as_ref().is_none_or(|names| names.iter().any(|own| own == name))
+        self.any_of.as_ref().is_none_or(|names| names.contains(name))
             && self.prefix.as_ref().is_none_or(|prefix| name.starts_with(prefix.as_str()))
             && self.associated.is_none_or(|wanted| is_associated() == wanted)
     }
 }
 
-pub(crate) fn list(face: &Placement, request: &PlacementRequest) -> HandlerResult {
-    let filter = TraitListFilter::read(request)?;
-    face.read(|capacity, snapshot| {
-        let all = capacity.traits().iter();
-        let listed: Vec<&NameEntry> = all
-            .filter(|(ix, named)| {
-                filter.matches(&named.name, || !capacity.with_trait(*ix).is_empty())
-            })
-            .map(|(_, named)| named)
-            .collect();
-        let modified = newest(listed.iter().map(|named| named.changed_ms), snapshot.now_ms);
-        let names = listed.iter().map(|named| &named.name);
-        Ok(show(snapshot.at, names, None).modified(modified))
-    })
+pub(crate) fn list(read: &LongRead<'_>) -> LongReadResult {
+    let filter = TraitListFilter::read(read.request)?;
+    let capacity = read.capacity();
+    read.ensure_effort(capacity.traits().len())?;
+    let listed: Vec<&NameEntry> = capacity
+        .traits()
+        .iter()
+        .filter(|(ix, named)| filter.matches(&named.name, || !capacity.with_trait(*ix).is_empty()))
+        .map(|(_, named)| named)
+        .collect();
+    let modified = newest(listed.iter().map(|named| named.changed_ms), read.frozen.now_ms);
+    let names = listed.iter().map(|named| &named.name);
+    Ok(show(read.at(), names, None).modified(modified))
 }
 
 pub(crate) fn get(face: &Placement, request: &PlacementRequest) -> HandlerResult {

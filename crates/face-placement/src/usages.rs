@@ -7,6 +7,7 @@ use allod_core::view::capacity::{CapacityView, ProjectUsage};
 use crate::Placement;
 use crate::allocations::UNKNOWN_TYPE;
 use crate::json::{JsonBuffer, OBJECT};
+use crate::long_read::{LongRead, LongReadResult, SMALL_ENTRIES_MAX};
 use crate::providers::{provider_in_path, provider_not_found_twice};
 use crate::request::PlacementRequest;
 use crate::schema::schemas;
@@ -30,33 +31,33 @@ pub(crate) fn of_provider(face: &Placement, request: &PlacementRequest) -> Handl
     })
 }
 
-pub(crate) fn total(face: &Placement, request: &PlacementRequest) -> HandlerResult {
+pub(crate) fn total(read: &LongRead<'_>) -> LongReadResult {
+    let (request, capacity) = (read.request, read.capacity());
     let query = request.query();
     query.check(schemas::usages(request.version))?;
     let project = query.last("project_id").unwrap_or_default();
     let (user, wanted) = (query.last("user_id"), query.last("consumer_type"));
-    face.read(|capacity, snapshot| {
-        let mut out = JsonBuffer::with_capacity(256);
-        out.raw("{\"usages\":");
-        if request.has(Feature::ConsumerTypes) {
-            let by_type = by_type(capacity, project, user, wanted);
-            out.list(OBJECT, &by_type, |out, (name, usage)| {
-                out.text(name).raw(":{");
-                for (class, used) in &usage.used {
-                    out.text(&capacity.classes().name(*class)).raw(":").number(*used).raw(",");
-                }
-                out.raw("\"consumer_count\":").number(usage.consumers).raw("}");
-            });
-        } else {
-            let mut sum = ProjectUsage::default();
-            capacity.usages(project, user).for_each(|(_, usage)| add(&mut sum, usage));
-            out.list(OBJECT, &sum.used, |out, (class, used)| {
-                out.text(&capacity.classes().name(*class)).raw(":").number(*used);
-            });
-        }
-        out.raw("}");
-        Ok(PlacementReply::json(snapshot.at, out).modified(snapshot.now_ms))
-    })
+    read.ensure_effort(capacity.usages(project, user).take(SMALL_ENTRIES_MAX + 1).count())?;
+    let mut out = JsonBuffer::with_capacity(256);
+    out.raw("{\"usages\":");
+    if request.has(Feature::ConsumerTypes) {
+        let by_type = by_type(capacity, project, user, wanted);
+        out.list(OBJECT, &by_type, |out, (name, usage)| {
+            out.text(name).raw(":{");
+            for (class, used) in &usage.used {
+                out.text(&capacity.classes().name(*class)).raw(":").number(*used).raw(",");
+            }
+            out.raw("\"consumer_count\":").number(usage.consumers).raw("}");
+        });
+    } else {
+        let mut sum = ProjectUsage::default();
+        capacity.usages(project, user).for_each(|(_, usage)| add(&mut sum, usage));
+        out.list(OBJECT, &sum.used, |out, (class, used)| {
+            out.text(&capacity.classes().name(*class)).raw(":").number(*used);
+        });
+    }
+    out.raw("}");
+    Ok(PlacementReply::json(read.at(), out).modified(read.frozen.now_ms))
 }
 
 fn by_type(

@@ -117,6 +117,12 @@ pub type Walk<T = ()> = Result<T, WalkStopped>;
 /// Data that can be walked any number of times, without a lock.
 pub trait NodeSource: Send {
     fn walk(&self, sink: &mut dyn NodeSink) -> Walk;
+
+    /// The number of list entries that a walk looks at before it writes the first node. A source with many is not walked
+    /// on a thread that serves connections.
+    fn entry_count(&self) -> usize {
+        0
+    }
 }
 
 impl DataNode {
@@ -228,19 +234,27 @@ impl NodeSource for Vec<DataNode> {
 }
 
 /// A source whose nodes the function writes.
-struct SourceFn<F>(F);
+struct SourceFn<F> {
+    entries: usize,
+    write: F,
+}
 
 impl<F: Fn(&mut dyn NodeSink) -> Walk + Send> NodeSource for SourceFn<F> {
     fn walk(&self, sink: &mut dyn NodeSink) -> Walk {
-        (self.0)(sink)
+        (self.write)(sink)
+    }
+
+    fn entry_count(&self) -> usize {
+        self.entries
     }
 }
 
-/// Data that the function writes, at each walk again.
+/// Data that the function writes, at each walk again. For `entries` see [`NodeSource::entry_count`].
 pub(crate) fn source(
+    entries: usize,
     write: impl Fn(&mut dyn NodeSink) -> Walk + Send + 'static,
 ) -> Option<Box<dyn NodeSource>> {
-    Some(Box::new(SourceFn(write)))
+    Some(Box::new(SourceFn { entries, write }))
 }
 
 /// Sources that are walked one after the other.
@@ -249,5 +263,9 @@ pub(crate) struct SourceList(pub Vec<Box<dyn NodeSource>>);
 impl NodeSource for SourceList {
     fn walk(&self, sink: &mut dyn NodeSink) -> Walk {
         self.0.iter().try_for_each(|source| source.walk(sink))
+    }
+
+    fn entry_count(&self) -> usize {
+        self.0.iter().map(|source| source.entry_count()).sum()
     }
 }

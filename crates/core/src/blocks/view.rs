@@ -19,6 +19,11 @@ pub struct FrozenBlockPool {
 }
 
 impl FrozenBlockPool {
+    /// The number of claims, those in quarantine included.
+    pub fn claim_count(&self) -> usize {
+        self.rows.len()
+    }
+
     /// All keys with their ids, in no particular order.
     pub fn entries(&self) -> impl Iterator<Item = IdEntry> + '_ {
         self.rows.claims().filter(|claim| claim.state == ClaimState::Held).map(shown)

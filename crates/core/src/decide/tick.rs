@@ -50,11 +50,12 @@ fn pool_due(draft: &Draft<'_>) -> Option<DueWork> {
 }
 
 fn consumer_due(draft: &mut Draft<'_>) -> Option<Event> {
-    let due = draft.state.capacity.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
+    let (due, ()) = draft.state.capacity.due.first().filter(|(due, ())| due.0 <= draft.now_ms)?;
+    let consumer = due.1;
     if !draft.may_touch_more_amounts() {
         return None;
     }
-    let released = capacity::released(draft, due.1, ReleaseCause::Reaped)?;
+    let released = capacity::released(draft, consumer, ReleaseCause::Reaped)?;
     let has = released.was.iter().map(|was| was.resources.len()).sum();
     // The next tick continues when this one has released enough.
     let _ = draft.touch_amounts(0, has);

@@ -51,7 +51,7 @@ fn trees(capacity: &Capacity, wrong: &mut Vec<String>) {
     if !children.is_empty() {
         wrong.push("a provider has a parent that does not exist".into());
     }
-    if uuids != capacity.uuids
+    if !capacity.uuids.iter().eq(&uuids)
         || !names.iter().all(|(name, ix)| capacity.names.get(name) == Some(ix))
     {
         wrong.push("the index of providers by uuid or name is wrong".into());
@@ -66,6 +66,7 @@ fn holdings(capacity: &Capacity, wrong: &mut Vec<String>) {
     let mut used: BTreeMap<(ProviderIx, NameIx), u64> = BTreeMap::new();
     let mut consumers: BTreeMap<ProviderIx, BTreeSet<Uuid>> = BTreeMap::new();
     let mut usages = ProjectUsages::default();
+    let mut holdings = 0;
     let mut due = BTreeSet::new();
     let mut holders = BTreeMap::new();
     for (slot, consumer) in capacity.consumers.iter() {
@@ -82,17 +83,23 @@ fn holdings(capacity: &Capacity, wrong: &mut Vec<String>) {
                 ));
             }
             *used.entry((held.provider, held.class)).or_default() += u64::from(held.amount);
-            consumers.entry(held.provider).or_default().insert(uuid);
+            holdings += usize::from(consumers.entry(held.provider).or_default().insert(uuid));
         }
         usages.add(&mut (**consumer).clone());
         due.extend(consumer.due_ms().map(|at| (at, uuid)));
     }
-    if holders != capacity.holders || usages != capacity.usages || due != capacity.due {
+    if !capacity.holders.iter().eq(&holders)
+        || usages != capacity.usages
+        || !capacity.due.iter().map(|(due, ())| due).eq(&due)
+    {
         wrong.push("the index of consumers, usages or expiry times is wrong".into());
     }
     for (ix, provider) in capacity.providers() {
         let uuid = provider.uuid;
-        if consumers.remove(&ix).unwrap_or_default() != provider.consumers {
+        let own = consumers.remove(&ix).unwrap_or_default();
+        if own.len() != provider.consumers
+            || !own.into_iter().eq(capacity.consumers_of(ix, Uuid::default()))
+        {
             wrong.push(format!("provider {uuid} has a wrong list of consumers"));
         }
         if !provider.stocks.is_sorted_by(|one, next| one.class < next.class) {
@@ -104,7 +111,7 @@ fn holdings(capacity: &Capacity, wrong: &mut Vec<String>) {
             }
         }
     }
-    if !used.is_empty() || !consumers.is_empty() {
+    if !used.is_empty() || !consumers.is_empty() || holdings != capacity.holders_of.len() {
         wrong.push("a consumer holds an allocation from a missing provider or class".into());
     }
 }
@@ -142,23 +149,21 @@ fn indexes(capacity: &Capacity, wrong: &mut Vec<String>) {
         }
     }
     let bits = |map: &BTreeMap<NameIx, Bits>, ix: usize, found: &Bits| {
-        map.get(&(ix as NameIx)).unwrap_or(&Bits::EMPTY) == found
+        map.get(&(ix as NameIx)).unwrap_or(&Bits::default()) == found
     };
-    let traits = capacity.with_trait.iter().enumerate();
-    if !traits.clone().all(|(ix, found)| bits(&with_trait, ix, found))
+    if !capacity.with_trait.iter().all(|(ix, found)| bits(&with_trait, ix, found))
         || with_trait.keys().any(|ix| *ix as usize >= capacity.with_trait.len())
     {
         wrong.push("the index of traits does not match the providers".into());
     }
-    let columns = capacity.columns.iter().enumerate();
-    if !columns.clone().all(|(ix, column)| bits(&have, ix, &column.have)) {
+    if !capacity.columns.iter().all(|(ix, column)| bits(&have, ix, &column.have)) {
         wrong.push("the index of classes does not match the providers".into());
     }
     let there: BTreeMap<Uuid, Bits> = capacity
         .aggregates
         .rows
         .iter()
-        .flatten()
+        .filter_map(|(_, row)| row.as_ref())
         .map(|aggregate| (aggregate.uuid, aggregate.members.clone()))
         .collect();
     if there != members || capacity.aggregates.by_uuid.len() != members.len() {

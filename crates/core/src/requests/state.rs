@@ -41,6 +41,14 @@ pub(crate) struct Requests {
 pub struct FrozenRequests(FrozenSlots<AnsweredRequest>);
 
 impl FrozenRequests {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = &AnsweredRequest> {
         self.0.iter()
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::RequestPool;
 use super::state::{AnsweredRequest, FrozenRequests};
-use crate::span::Span;
+use crate::span::{self, Span};
 use crate::state::State;
 use crate::state::rows::FrozenRows;
+use crate::state::zones::Zones;
 
 /// A request pool at one position, to be read later.
 #[derive(Debug, Clone)]
@@ -16,8 +17,18 @@ pub struct FrozenRequestPool {
     pub requests: FrozenRequests,
     /// All claims, those of requests and others.
     pub rows: FrozenRows,
-    /// The free values, ascending.
-    pub free: Vec<Span>,
+    zones: Arc<Zones>,
+}
+
+impl FrozenRequestPool {
+    /// The free values, ascending. Computed here and not when the pool is frozen: a pool may have many gaps.
+    pub fn free(&self) -> Vec<Span> {
+        let claims = self.rows.claims();
+        let mut taken: Vec<Span> =
+            claims.flat_map(|claim| claim.values.spans().collect::<Vec<Span>>()).collect();
+        taken.sort_unstable_by_key(|span| span.first);
+        span::subtract(&self.zones.automatic, &taken)
+    }
 }
 
 pub fn names(state: &State) -> impl Iterator<Item = &Arc<str>> {
@@ -32,7 +43,7 @@ pub fn frozen(state: &State, pool: &str) -> Option<FrozenRequestPool> {
         config: requests.config.clone(),
         requests: requests.freeze(),
         rows: pool.freeze_rows(),
-        free: pool.free.iter().collect(),
+        zones: pool.zones.clone(),
     })
 }
 

@@ -78,7 +78,22 @@ impl Candidates {
         (0..self.rows.len()).map(|at| self.at(at))
     }
 
-    fn at(&self, at: usize) -> Candidate<'_> {
+    /// All providers that occur in a candidate, with duplicates.
+    pub fn providers(&self) -> impl Iterator<Item = ProviderIx> {
+        let anchors = self.rows.iter().map(|row| row.anchor);
+        let givers = self.amounts.iter().map(|(provider, ..)| *provider);
+        anchors.chain(givers).chain(self.servers.iter().copied())
+    }
+
+    /// The approximate size in memory.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.rows[..])
+            + size_of_val(&self.amounts[..])
+            + size_of_val(&self.servers[..])
+    }
+
+    /// The candidate with this number, from 0 to `len() - 1`.
+    pub fn at(&self, at: usize) -> Candidate<'_> {
         let row = self.rows[at];
         let before = at.checked_sub(1).map(|before| self.rows[before]);
         let amounts_start = before.map_or(0, |before| before.amounts_end);

@@ -1,10 +1,12 @@
 //! Answers that are stored under idempotency keys: when each expires, and how much of the space each client uses.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
+
+use super::shared_map::SharedMap;
 
 use crate::command::Idempotency;
 use crate::event::IdempotencyStored;
@@ -14,9 +16,20 @@ pub(crate) struct StoredAnswers {
     by_key: HashTable<IdempotencyStored>,
     /// Random in every process, so that clients cannot choose colliding keys.
     hasher: RandomState,
-    due: BTreeSet<DueAnswer>,
+    due: SharedMap<DueAnswer, ()>,
     clients: HashMap<Box<str>, AnswerUsage>,
     total: AnswerUsage,
+}
+
+/// An immutable copy of the stored answers.
+#[derive(Debug, Clone)]
+pub struct FrozenAnswers(SharedMap<DueAnswer, ()>);
+
+impl FrozenAnswers {
+    /// In the order of expiry.
+    pub fn iter(&self) -> impl Iterator<Item = &IdempotencyStored> {
+        self.0.iter().map(|(due, ())| &due.stored)
+    }
 }
 
 /// Ordered by time, then by key.
@@ -65,14 +78,14 @@ impl StoredAnswers {
         self.by_key.find(self.hasher.hash_one(key), |stored| stored.key() == key)
     }
 
-    /// All answers in the order of expiry.
-    pub fn iter(&self) -> impl Iterator<Item = &IdempotencyStored> {
-        self.due.iter().map(|due| &due.stored)
+    /// An immutable copy, which shares memory.
+    pub fn freeze(&self) -> FrozenAnswers {
+        FrozenAnswers(self.due.clone())
     }
 
     /// The answer that expires first.
     pub fn next_due(&self) -> Option<&IdempotencyStored> {
-        self.due.first().map(|due| &due.stored)
+        self.due.first().map(|(due, ())| &due.stored)
     }
 
     pub fn total(&self) -> AnswerUsage {
@@ -96,7 +109,7 @@ impl StoredAnswers {
             usage.keys += 1;
             usage.bytes += bytes;
         }
-        self.due.insert(DueAnswer::from(&stored));
+        self.due.insert(DueAnswer::from(&stored), ());
         let (hasher, hash) = (&self.hasher, self.hasher.hash_one(stored.key()));
         self.by_key.insert_unique(hash, stored, |stored| hasher.hash_one(stored.key()));
     }

@@ -3,6 +3,9 @@
 //! The rows of providers and consumers are the facts. Everything else is derived from them: bitmaps of the providers
 //! with a trait, an aggregate or a class, columns with the free amount of each class, and the usage of each project.
 //! Only [`update`] changes any of it.
+//!
+//! All tables are lists and maps whose copies share memory, so a clone of [`Capacity`] is a frozen copy that costs the
+//! same for any number of providers and consumers. Searches and long lists work on such a copy.
 
 pub mod bits;
 pub mod column;
@@ -13,9 +16,10 @@ pub mod provider;
 pub(crate) mod update;
 pub mod usage;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use super::shared_list::SharedList;
+use super::shared_map::SharedMap;
 use super::slots::Slots;
 use crate::capacity::{Uuid, standard};
 use bits::Bits;
@@ -30,19 +34,21 @@ pub struct Capacity {
     pub(crate) classes: NameTable,
     pub(crate) traits: NameTable,
     pub(crate) providers: Slots<Arc<Provider>>,
-    pub(crate) uuids: BTreeMap<Uuid, ProviderIx>,
-    pub(crate) names: HashMap<Arc<str>, ProviderIx>,
+    pub(crate) uuids: SharedMap<Uuid, ProviderIx>,
+    pub(crate) names: SharedMap<Arc<str>, ProviderIx>,
     pub(crate) consumers: Slots<Arc<Consumer>>,
-    pub(crate) holders: BTreeMap<Uuid, u32>,
-    pub(crate) columns: Vec<ClassColumn>,
+    pub(crate) holders: SharedMap<Uuid, u32>,
+    /// The consumers that hold something of each provider.
+    pub(crate) holders_of: SharedMap<(ProviderIx, Uuid), ()>,
+    pub(crate) columns: SharedList<ClassColumn>,
     /// By trait: the providers with the trait.
-    pub(crate) with_trait: Vec<Bits>,
+    pub(crate) with_trait: SharedList<Bits>,
     pub(crate) aggregates: AggregateTable,
     /// Providers without a parent.
     pub(crate) roots: Bits,
     pub(crate) usages: ProjectUsages,
     /// Expiry times of consumers whose allocations the server releases.
-    pub(crate) due: BTreeSet<(u64, Uuid)>,
+    pub(crate) due: SharedMap<(u64, Uuid), ()>,
     /// Counts changes within this process.
     pub(crate) revision: u64,
     /// The value of `revision` when a class was last renamed, which changes no provider.
@@ -52,9 +58,9 @@ pub struct Capacity {
 /// An aggregate exists while it has members.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AggregateTable {
-    pub by_uuid: HashMap<Uuid, AggregateIx>,
-    pub rows: Vec<Option<Aggregate>>,
-    pub vacant: Vec<AggregateIx>,
+    pub by_uuid: SharedMap<Uuid, AggregateIx>,
+    pub rows: SharedList<Option<Aggregate>>,
+    pub vacant: SharedList<AggregateIx>,
 }
 
 #[derive(Debug, Clone)]
@@ -69,23 +75,24 @@ impl Default for Capacity {
             classes: NameTable::new(&standard::CLASSES),
             traits: NameTable::new(&standard::TRAITS),
             providers: Slots::default(),
-            uuids: BTreeMap::new(),
-            names: HashMap::new(),
+            uuids: SharedMap::default(),
+            names: SharedMap::default(),
             consumers: Slots::default(),
-            holders: BTreeMap::new(),
-            columns: Vec::new(),
-            with_trait: Vec::new(),
+            holders: SharedMap::default(),
+            holders_of: SharedMap::default(),
+            columns: SharedList::default(),
+            with_trait: SharedList::default(),
             aggregates: AggregateTable::default(),
             roots: Bits::default(),
             usages: ProjectUsages::default(),
-            due: BTreeSet::new(),
+            due: SharedMap::default(),
             revision: 0,
             class_names_revision: 0,
         }
     }
 }
 
-static NO_PROVIDERS: Bits = Bits::EMPTY;
+static NO_PROVIDERS: LazyLock<Bits> = LazyLock::new(Bits::default);
 
 impl Capacity {
     pub fn provider_ix(&self, uuid: Uuid) -> Option<ProviderIx> {
@@ -150,8 +157,14 @@ impl Capacity {
 
     /// All consumers with this UUID or a greater one, in the order of their UUIDs.
     pub fn consumers_from(&self, from: Uuid) -> impl Iterator<Item = &Consumer> {
-        let slots = self.holders.range(from..).map(|(_, slot)| *slot);
+        let slots = self.holders.range_from(&from).map(|(_, slot)| *slot);
         slots.filter_map(|slot| self.consumers.get(slot)).map(Arc::as_ref)
+    }
+
+    /// The consumers with this UUID or a greater one that hold something of a provider, in the order of their UUIDs.
+    pub fn consumers_of(&self, ix: ProviderIx, from: Uuid) -> impl Iterator<Item = Uuid> {
+        let holders = self.holders_of.range_from(&(ix, from));
+        holders.take_while(move |((of, _), ())| *of == ix).map(|((_, uuid), ())| *uuid)
     }
 
     /// Whether any provider has a parent.
@@ -166,24 +179,24 @@ impl Capacity {
 
     /// Providers with an inventory of the class, full or not.
     pub fn with_class(&self, class: NameIx) -> &Bits {
-        self.column(class).map_or(&NO_PROVIDERS, |column| &column.have)
+        self.column(class).map_or(&*NO_PROVIDERS, |column| &column.have)
     }
 
     pub fn with_trait(&self, wanted: NameIx) -> &Bits {
-        self.with_trait.get(wanted as usize).unwrap_or(&NO_PROVIDERS)
+        self.with_trait.get(wanted as usize).unwrap_or(&*NO_PROVIDERS)
     }
 
     pub fn members_of(&self, aggregate: Uuid) -> &Bits {
-        self.aggregates.by_uuid.get(&aggregate).map_or(&NO_PROVIDERS, |ix| self.members_at(*ix))
+        self.aggregates.by_uuid.get(&aggregate).map_or(&*NO_PROVIDERS, |ix| self.members_at(*ix))
     }
 
     pub fn members_at(&self, ix: AggregateIx) -> &Bits {
         let row = self.aggregates.rows.get(ix as usize).and_then(Option::as_ref);
-        row.map_or(&NO_PROVIDERS, |aggregate| &aggregate.members)
+        row.map_or(&*NO_PROVIDERS, |aggregate| &aggregate.members)
     }
 
     /// When the next allocation expires and is released.
     pub fn next_due_ms(&self) -> Option<u64> {
-        self.due.first().map(|(at, _)| *at)
+        self.due.first().map(|((at, _), ())| *at)
     }
 }

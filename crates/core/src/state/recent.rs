@@ -3,13 +3,18 @@
 //! The number of entries is limited; values whose entry was dropped count as never used.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::pool::Strategy;
 use crate::span::Span;
 
-/// Released spans that are still free, by value and by age.
+/// Released spans that are still free. A copy shares memory until one of the two changes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct RecentReleases {
+pub(crate) struct RecentReleases(Arc<ReleasedSpans>);
+
+/// By value and by age.
+#[derive(Debug, Clone, Default)]
+struct ReleasedSpans {
     pieces: BTreeMap<u128, (u128, u64)>,
     by_age: BTreeSet<(u64, u128)>,
 }
@@ -33,22 +38,25 @@ pub(crate) fn pieces_max(strategy: Strategy) -> usize {
 
 impl RecentReleases {
     pub fn len(&self) -> usize {
-        self.pieces.len()
+        self.0.pieces.len()
     }
 
     pub fn add(&mut self, piece: ReleasedSpan) {
-        self.pieces.insert(piece.span.first, (piece.span.last, piece.age));
-        self.by_age.insert((piece.age, piece.span.first));
+        let all = Arc::make_mut(&mut self.0);
+        all.pieces.insert(piece.span.first, (piece.span.last, piece.age));
+        all.by_age.insert((piece.age, piece.span.first));
     }
 
     pub fn remove(&mut self, piece: ReleasedSpan) {
-        self.pieces.remove(&piece.span.first);
-        self.by_age.remove(&(piece.age, piece.span.first));
+        let all = Arc::make_mut(&mut self.0);
+        all.pieces.remove(&piece.span.first);
+        all.by_age.remove(&(piece.age, piece.span.first));
     }
 
     /// The last entry that overlaps this span.
     pub fn last_overlapping(&self, span: Span) -> Option<ReleasedSpan> {
-        self.pieces
+        self.0
+            .pieces
             .range(..=span.last)
             .next_back()
             .map(piece)
@@ -62,16 +70,20 @@ impl RecentReleases {
             return vec![last];
         }
         let before = self
+            .0
             .pieces
             .range(..span.first)
             .next_back()
             .filter(|(_, (last, _))| *last >= span.first);
-        let within = self.pieces.range(span.first..=span.last);
+        let within = self.0.pieces.range(span.first..=span.last);
         before.into_iter().chain(within).map(piece).collect()
     }
 
     pub fn oldest_first(&self) -> impl Iterator<Item = ReleasedSpan> + '_ {
-        self.by_age.iter().filter_map(|&(_, first)| self.pieces.get_key_value(&first).map(piece))
+        self.0
+            .by_age
+            .iter()
+            .filter_map(|&(_, first)| self.0.pieces.get_key_value(&first).map(piece))
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::State;
+use super::answers::FrozenAnswers;
 use super::capacity::image::{ConsumerImage, FrozenCapacity, ProviderImage};
 use super::capacity::names::NameEntry;
 use super::pool::Pool;
-use super::recent::ReleasedSpan;
+use super::recent::{RecentReleases, ReleasedSpan};
 use super::rows::{FrozenRows, Row};
 use crate::alarm::Alarm;
 use crate::blocks::state::Blocks;
@@ -42,9 +43,49 @@ pub struct PoolImage {
 /// An immutable copy of a pool.
 #[derive(Debug)]
 pub struct FrozenPool {
-    pub image: PoolImage,
+    pub name: Arc<str>,
+    generation: u64,
+    spec: Arc<PoolSpec>,
+    cursor: Option<u128>,
+    recent: RecentReleases,
+    blocks: Option<BlocksImage>,
+    config: Option<(Arc<RequestPool>, u64)>,
     pub rows: FrozenRows,
     pub requests: Option<FrozenRequests>,
+}
+
+impl FrozenPool {
+    /// Copies little, because writes wait until all pools are frozen.
+    fn of(pool: &Pool) -> FrozenPool {
+        let requests = pool.requests();
+        FrozenPool {
+            name: pool.name.clone(),
+            generation: pool.generation,
+            spec: pool.spec.clone(),
+            cursor: pool.cursor,
+            recent: pool.recent.clone(),
+            blocks: pool.blocks().map(Blocks::image),
+            config: requests.map(|requests| (requests.config.clone(), requests.changed)),
+            rows: pool.freeze_rows(),
+            requests: requests.map(Requests::freeze),
+        }
+    }
+
+    /// The pool without its claims and requests.
+    pub fn image(&self) -> PoolImage {
+        PoolImage {
+            name: self.name.clone(),
+            generation: self.generation,
+            spec: PoolSpec::clone(&self.spec),
+            cursor: self.cursor,
+            released: self.recent.oldest_first().map(|piece| piece.span).collect(),
+            blocks: self.blocks.clone(),
+            requests: self
+                .config
+                .as_ref()
+                .map(|(config, changed)| (RequestPool::clone(config), *changed)),
+        }
+    }
 }
 
 /// An immutable copy of the state. It is cheap, because it shares data with the original.
@@ -53,7 +94,7 @@ pub struct Frozen {
     pub position: u64,
     pub now_ms: u64,
     pub pools: Vec<FrozenPool>,
-    pub idempotency: Vec<IdempotencyStored>,
+    pub idempotency: FrozenAnswers,
     pub capacity: FrozenCapacity,
     /// Oldest first.
     pub notifications: Vec<Arc<Notification>>,
@@ -64,27 +105,11 @@ pub struct Frozen {
 
 impl State {
     pub fn freeze(&self) -> Frozen {
-        let image = |pool: &Pool| PoolImage {
-            name: pool.name.clone(),
-            generation: pool.generation,
-            spec: PoolSpec::clone(&pool.spec),
-            cursor: pool.cursor,
-            released: pool.recent.oldest_first().map(|piece| piece.span).collect(),
-            blocks: pool.blocks().map(Blocks::image),
-            requests: pool
-                .requests()
-                .map(|requests| (RequestPool::clone(&requests.config), requests.changed)),
-        };
-        let pool = |pool: &Pool| FrozenPool {
-            image: image(pool),
-            rows: pool.freeze_rows(),
-            requests: pool.requests().map(Requests::freeze),
-        };
         Frozen {
             position: self.position,
             now_ms: self.now_ms,
-            pools: self.pools().map(pool).collect(),
-            idempotency: self.answers.iter().cloned().collect(),
+            pools: self.pools().map(FrozenPool::of).collect(),
+            idempotency: self.answers.freeze(),
             capacity: self.capacity.freeze(),
             notifications: self.outbox.from(0).cloned().collect(),
             alarms: self.alarms.values().cloned().collect(),

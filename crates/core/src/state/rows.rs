@@ -134,6 +134,15 @@ impl Row {
 pub struct FrozenRows(pub(super) FrozenSlots<Row>);
 
 impl FrozenRows {
+    /// The number of claims, held or in quarantine.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     pub fn claims(&self) -> impl Iterator<Item = Claim> {
         self.0.iter().map(Row::claim)
     }

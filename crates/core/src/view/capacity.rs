@@ -11,6 +11,7 @@ use crate::state::State;
 use crate::state::capacity::Capacity;
 use crate::state::capacity::bits::Bits;
 use crate::state::capacity::consumer::{Consumer, HeldAmount};
+use crate::state::capacity::image::FrozenCapacity;
 use crate::state::capacity::provider::{Provider, Stock};
 
 pub use crate::state::capacity::column::Availability;
@@ -53,6 +54,28 @@ pub struct ConsumerView<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct ProviderSet<'a>(&'a Bits);
 
+/// A copy of everything about capacity at one position. It costs the same for any number of providers and consumers, and
+/// does not change when the state does.
+#[derive(Debug, Clone)]
+pub struct CapacitySnapshot(FrozenCapacity);
+
+impl CapacitySnapshot {
+    pub fn view(&self) -> CapacityView<'_> {
+        CapacityView { capacity: &self.0.0 }
+    }
+
+    /// A copy that has only these providers with their parents and roots, and the names of classes and traits. It may
+    /// live for long: it keeps nothing else in memory.
+    pub fn only(&self, providers: impl IntoIterator<Item = ProviderIx>) -> CapacitySnapshot {
+        CapacitySnapshot(self.0.only(providers))
+    }
+}
+
+/// Freezes the capacity part of a state, for searches and lists that take longer than a moment.
+pub fn freeze(state: &State) -> CapacitySnapshot {
+    CapacitySnapshot(state.capacity.freeze())
+}
+
 /// The capacity part of a snapshot.
 pub fn capacity(state: &State) -> CapacityView<'_> {
     CapacityView { capacity: &state.capacity }
@@ -81,9 +104,13 @@ impl<'a> CapacityView<'a> {
         self.capacity.provider_count()
     }
 
+    pub fn consumer_count(self) -> usize {
+        self.capacity.consumer_count()
+    }
+
     /// All providers with this UUID or a greater one, in the order of their UUIDs.
     pub fn providers_from(self, from: Uuid) -> impl Iterator<Item = ProviderView<'a>> {
-        self.capacity.uuids.range(from..).filter_map(move |(_, ix)| self.provider_at(*ix))
+        self.capacity.uuids.range_from(&from).filter_map(move |(_, ix)| self.provider_at(*ix))
     }
 
     /// All providers of the tree that contains this one, parents before their children.
@@ -176,14 +203,13 @@ impl<'a> ProviderView<'a> {
     }
 
     pub fn consumer_count(self) -> usize {
-        self.provider.consumers.len()
+        self.provider.consumers
     }
 
     /// Consumers that hold something of this provider, from this UUID on, in the order of their UUIDs.
     pub fn consumers_from(self, from: Uuid) -> impl Iterator<Item = ConsumerView<'a>> {
-        let consumers = self.provider.consumers.range(from..);
         let view = CapacityView { capacity: self.capacity };
-        consumers.filter_map(move |uuid| view.consumer(*uuid))
+        self.capacity.consumers_of(self.ix, from).filter_map(move |uuid| view.consumer(uuid))
     }
 
     pub fn changed_ms(self) -> u64 {
@@ -268,9 +294,9 @@ impl<'a> ConsumerView<'a> {
     }
 
     /// What it holds of one provider: resource classes and amounts.
-    pub fn held_of(self, provider: ProviderView<'a>) -> impl Iterator<Item = (&'a str, u32)> {
+    pub fn held_of(self, provider: ProviderView<'a>) -> impl Iterator<Item = (NameIx, u32)> {
         let held = self.consumer.held.iter().filter(move |held| held.provider == provider.ix);
-        held.map(move |held| self.amount(held))
+        held.map(|held| (held.class, held.amount))
     }
 
     fn amount(self, held: &HeldAmount) -> (&'a str, u32) {

@@ -48,30 +48,55 @@ pub fn claims(
     after: Option<&str>,
     limit: usize,
 ) -> Result<Option<Page<ClaimIn>>, NoCursor> {
-    let Some(pool) = state.pool(pool) else { return Ok(None) };
     let window = filter.overlaps.unwrap_or(Span { first: 0, last: u128::MAX });
+    claims_within(state, pool, now_ms, filter, &[window], after, limit)
+}
+
+/// As [`claims`], for claims that have a value in one of these windows, which are in ascending order and do not overlap.
+/// `filter.overlaps` is not used.
+pub fn claims_within(
+    state: &State,
+    pool: &str,
+    now_ms: u64,
+    filter: &ClaimFilter,
+    windows: &[Span],
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Option<Page<ClaimIn>>, NoCursor> {
+    let Some(pool) = state.pool(pool) else { return Ok(None) };
     let after = after.map(str::parse::<u128>).transpose().map_err(|_| NoCursor)?;
-    // One span may start before the window and overlap it; it comes first.
-    let before = pool.at(window.first).map(|(_, _, span)| span.first);
-    let from = match (after, before) {
-        (Some(after), _) if after >= window.first => after.checked_add(1),
-        (None, Some(before)) => Some(before),
-        _ => Some(window.first),
-    };
-    let spans = from.and_then(|from| Span::new(from, window.last));
-    let spans = spans.map(|spans| pool.taken.range(spans.first..=spans.last));
     let mut items = Vec::new();
-    let mut seen = None;
-    for (looked_at, (&first, &slot)) in spans.into_iter().flatten().enumerate() {
-        if items.len() >= limit.max(1) || looked_at == LOOKED_AT_MAX {
+    let mut seen = after;
+    let mut looked_at = 0;
+    let passed = windows.partition_point(|window| after.is_some_and(|after| window.last <= after));
+    for &window in &windows[passed..] {
+        // One span may start before the window and overlap it; it comes first.
+        let before = pool.at(window.first).map(|(_, _, span)| span.first);
+        let from = match (after, before) {
+            (Some(after), _) if after >= window.first => after.checked_add(1),
+            (Some(after), Some(before)) if before <= after => Some(window.first),
+            (_, Some(before)) => Some(before),
+            (_, None) => Some(window.first),
+        };
+        let spans = from.and_then(|from| Span::new(from, window.last));
+        let spans = spans.map(|spans| pool.taken.range(spans.first..=spans.last));
+        for (&first, &slot) in spans.into_iter().flatten() {
+            if items.len() >= limit.max(1) || looked_at >= LOOKED_AT_MAX {
+                return Ok(Some(Page { items, next: seen.map(|seen: u128| seen.to_string()) }));
+            }
+            (seen, looked_at) = (Some(first), looked_at + 1);
+            let row = pool.rows.get(slot).filter(|row| {
+                let shown_here = row.values().first_within(window).map(|span| span.first);
+                shown_here == Some(first) && filter.fits(row, now_ms)
+            });
+            items.extend(row.map(|row| claim_in(pool, row)));
+        }
+        // A window without claims costs a look as well.
+        looked_at += 1;
+        seen = seen.max(Some(window.last));
+        if looked_at >= LOOKED_AT_MAX && windows.last().is_some_and(|last| *last != window) {
             return Ok(Some(Page { items, next: seen.map(|seen: u128| seen.to_string()) }));
         }
-        seen = Some(first);
-        let row = pool.rows.get(slot).filter(|row| {
-            let shown_here = row.values().first_within(window).map(|span| span.first);
-            shown_here == Some(first) && filter.fits(row, now_ms)
-        });
-        items.extend(row.map(|row| claim_in(pool, row)));
     }
     Ok(Some(Page { items, next: None }))
 }

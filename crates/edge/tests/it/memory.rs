@@ -2,9 +2,10 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use allod_edge::{Access, HttpLimits, Reply, Route};
+use allod_edge::{Access, Body, HttpLimits, Reply, Route, StreamWriter};
 use bytes::Bytes;
 use http::Method;
 
@@ -26,10 +27,31 @@ fn routes() -> Vec<Route> {
         .with_body_limit("body_test_max", BODY as u64),
         Route::new(Method::GET, "/large", Access::Read, move |_| large()),
         Route::new(Method::POST, "/large", Access::Write, move |_| large()),
+        Route::new(Method::GET, "/parts", Access::Read, |_| async { Reply::new(in_parts()) }),
         Route::new(Method::GET, "/small", Access::Read, |_| async {
             Reply::new(Bytes::from_static(b"small").into())
         }),
     ]
+}
+
+/// The parts of streams that were made so far.
+static PARTS_MADE: AtomicUsize = AtomicUsize::new(0);
+
+const PART: usize = 64 * 1024;
+
+/// What the stream of `/parts` needs until it has ended.
+const HELD: usize = 8 * MIB;
+
+/// The reply of `/large` as a stream.
+fn in_parts() -> Body {
+    let fill = |sink: StreamWriter| async move {
+        for _ in 0..REPLY / PART {
+            PARTS_MADE.fetch_add(1, Ordering::Relaxed);
+            sink.send(vec![b'x'; PART]).await;
+        }
+        Ok(())
+    };
+    Body::stream(fill).holding(HELD as u64)
 }
 
 fn start(total: usize, client: usize, stall_ms_max: u64) -> Server {
@@ -154,6 +176,29 @@ fn unread_replies_count_until_the_connection_ends() {
     assert!(is_small_served(&server));
     drop(first);
     wait_until("a large reply", || ask_large(&server, "GET").1 == "HTTP/1.1 200");
+}
+
+#[test]
+fn stream_is_made_as_fast_as_it_is_read_and_what_it_holds_counts_until_it_ends() {
+    let server = start(256 * MIB, 2 * HELD + MIB, 30_000);
+    let ask = || {
+        let mut stream = server.connect();
+        write!(stream, "GET /parts HTTP/1.1\r\nconnection: close\r\n\r\n").unwrap();
+        let mut line = [0; 12];
+        stream.read_exact(&mut line).unwrap();
+        (stream, String::from_utf8(line.to_vec()).unwrap())
+    };
+    let (mut first, line) = ask();
+    assert_eq!(line, "HTTP/1.1 200");
+    let (_second, line) = ask();
+    assert_eq!(line, "HTTP/1.1 200");
+    assert_eq!(ask().1, "HTTP/1.1 429");
+    assert!(is_small_served(&server));
+    // The sockets buffer a part of the two streams; the rest is not made before the clients read.
+    assert!(PARTS_MADE.load(Ordering::Relaxed) < 2 * (REPLY / PART));
+    let whole = read_all(&mut first);
+    assert_eq!(whole.matches('x').count() / PART, REPLY / PART);
+    wait_until("room for another stream", || ask().1 == "HTTP/1.1 200");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod clock;
 mod engine;
 mod golden_journal;
 mod history;
+mod long_reads;
 mod power_loss;
 mod reader;
 mod retention;

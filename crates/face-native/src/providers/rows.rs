@@ -1,6 +1,6 @@
 //! Copies a page of providers from the state. Pure.
 //!
-//! A read blocks writes, so only the requested fields are copied, and nothing is serialised here.
+//! Only the requested fields are copied, and nothing is serialised here.
 
 use std::sync::Arc;
 

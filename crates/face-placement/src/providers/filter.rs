@@ -40,6 +40,11 @@ impl ProviderParams {
         })
     }
 
+    /// Whether it names one provider.
+    pub(super) fn is_single(&self) -> bool {
+        self.name.is_some() || self.uuid.is_some()
+    }
+
     /// The matching providers. An unknown class or trait is an error; an unknown aggregate or tree matches nothing.
     pub(super) fn find<'a>(
         &self,

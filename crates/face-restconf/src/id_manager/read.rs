@@ -57,7 +57,8 @@ pub(crate) fn read(
             if pools.is_empty() {
                 return None;
             }
-            return source(move |sink| {
+            let entries = pools.iter().map(FrozenBlockPool::claim_count).sum();
+            return source(entries, move |sink| {
                 write_within(sink, container, |sink| {
                     pools.iter().try_for_each(|pool| family(&shared, &pools, pool, sink))
                 })
@@ -71,7 +72,7 @@ pub(crate) fn read(
     match (pool_entry(state, settings, name)?, rest) {
         (PoolEntry::Parent(pool), []) => {
             let pool = freeze(&pool)?;
-            source(move |sink| {
+            source(pool.claim_count(), move |sink| {
                 show::parent(&shared, &pool.name, &pool.definition, &sorted(&pool), sink)
             })
         }
@@ -80,7 +81,7 @@ pub(crate) fn read(
                 [] => {
                     view::entry_count(state, &pool).filter(|held| *held > 0)?;
                     let pool = freeze(&pool)?;
-                    source(move |sink| {
+                    source(pool.claim_count(), move |sink| {
                         let mut entries = sorted(&pool).into_iter();
                         entries.try_for_each(|entry| show::id_entry(&shared, &entry, sink))
                     })
@@ -99,7 +100,7 @@ pub(crate) fn read(
         (PoolEntry::Child(pool, name), []) => {
             let pool = freeze(&pool)?;
             child_of(&pool.definition, &name)?;
-            source(move |sink| match child_of(&pool.definition, &name) {
+            source(pool.claim_count(), move |sink| match child_of(&pool.definition, &name) {
                 Some(child) => {
                     let entries = if holds(&pool, child) { sorted(&pool) } else { Vec::new() };
                     show::child(&shared, &pool.name, &pool.definition, child, &entries, sink)
@@ -117,11 +118,15 @@ pub(crate) fn read(
             match below.first().map(|list| &list.keys[..]) {
                 None => {
                     let pool = freeze(&pool)?;
-                    source(move |sink| show::allocated(&shared, &sorted(&pool), sink))
+                    source(pool.claim_count(), move |sink| {
+                        show::allocated(&shared, &sorted(&pool), sink)
+                    })
                 }
                 Some([]) => {
                     let pool = freeze(&pool)?;
-                    source(move |sink| show::allocated_entries(&shared, &sorted(&pool), sink))
+                    source(pool.claim_count(), move |sink| {
+                        show::allocated_entries(&shared, &sorted(&pool), sink)
+                    })
                 }
                 Some([LeafValue::Uint(id), ..]) => {
                     let entry = view::holder(state, &pool, u32::try_from(*id).ok()?)?;

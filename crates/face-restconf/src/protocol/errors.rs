@@ -50,7 +50,10 @@ pub(crate) fn failure(failure: &EngineError) -> RestconfError {
     let error =
         |tag, status| RestconfError::application(tag, failure.to_string()).with_status(status);
     match failure {
-        EngineError::QueueFull { .. } | EngineError::Unavailable { .. } | EngineError::Stopping => {
+        EngineError::QueueFull { .. }
+        | EngineError::ReadQueueFull { .. }
+        | EngineError::Unavailable { .. }
+        | EngineError::Stopping => {
             error(ErrorTag::ResourceDenied, StatusCode::SERVICE_UNAVAILABLE).retry_after(1)
         }
         EngineError::TooLarge { .. } => error(ErrorTag::TooBig, StatusCode::PAYLOAD_TOO_LARGE),

@@ -62,6 +62,10 @@ pub(super) async fn body(
     layout: BodyLayout,
     source: Box<dyn NodeSource>,
 ) -> Result<Option<Body>> {
+    // Each entry has several nodes.
+    if source.entry_count() as u64 > SMALL_NODES_MAX {
+        return large(face, layout, source).await;
+    }
     let limited = LimitedSource { source, nodes_max: SMALL_NODES_MAX };
     match small(face, &layout, &limited) {
         Some((_, false)) => Ok(None),

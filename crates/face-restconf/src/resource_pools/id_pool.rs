@@ -257,7 +257,7 @@ impl PoolKind for IdPool {
             }
         }
         if wanted(&oper.available) {
-            for free in &pool.free {
+            for free in pool.free() {
                 oper.available.entry(number(free.first), number(free.last)).walk(sink)?;
             }
         }

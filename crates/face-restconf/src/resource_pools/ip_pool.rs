@@ -220,7 +220,7 @@ impl PoolKind for IpPool {
             supply.exclude.iter().try_for_each(|one| oper.exclude.entry(kind, *one).walk(sink))?;
         }
         if wanted(&oper.available) {
-            for block in pool.free.iter().flat_map(|free| free.aligned_blocks(128)) {
+            for block in pool.free().iter().flat_map(|free| free.aligned_blocks(128)) {
                 oper.available.entry(kind, subnet_of(kind, block)).walk(sink)?;
             }
         }

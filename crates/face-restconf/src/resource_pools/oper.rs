@@ -11,7 +11,9 @@ use hashbrown::HashMap;
 use super::kind::{PoolKind, ResourceHolder};
 use super::read::{SnapshotPool, all_of, pools_source};
 use crate::model::PathStep;
-use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, Walk, build, select, write_inner};
+use crate::tree::{
+    DataNode, LeafValue, NodeSink, NodeSource, Walk, build, select, source, write_inner,
+};
 use crate::yang::NodeId;
 
 /// The data at the path below the top container.
@@ -43,17 +45,24 @@ pub(super) fn data_at(
             let holder = holder(&held.claim, asked.map(|(asked, _)| &*asked.request));
             select(build(|sink| kind.show_held(config, value, &holder, sink))?, below)
         }
-        [step] if step.keys.is_empty() => {
-            let frozen = frozen()?;
-            select(build(|sink| frozen.show_part(Some(step.node), sink))?, &[])
-        }
         [step, ..] => {
-            let frozen = frozen()?;
-            let parts = build(|sink| frozen.show_part(Some(step.node), sink))?;
-            select(vec![DataNode::inner(kind.oper().list, parts)], rest)
+            let (frozen, rest) = (frozen()?, rest.to_vec());
+            let (entries, node, list) = (frozen.entry_count(), step.node, kind.oper().list);
+            let found = move || {
+                let parts = build(|sink| frozen.show_part(Some(node), sink))?;
+                select(vec![DataNode::inner(list, parts)], &rest)
+            };
+            // The entries of a large pool are searched when the lock has been released.
+            if entries <= BUILT_ENTRIES_MAX {
+                return found();
+            }
+            source(entries, move |sink| found().map_or(Ok(()), |found| found.walk(sink)))
         }
     }
 }
+
+/// The entries of a pool that are searched for a part of it while the state is locked.
+const BUILT_ENTRIES_MAX: usize = 4000;
 
 fn holder(claim: &Claim, request: Option<&Request>) -> ResourceHolder {
     let key = claim.key.clone();

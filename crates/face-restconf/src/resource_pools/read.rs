@@ -108,7 +108,8 @@ pub(crate) fn pools_source(
     if pools.is_empty() {
         return None;
     }
-    source(move |sink| {
+    let entries = pools.iter().map(SnapshotPool::entry_count).sum();
+    source(entries, move |sink| {
         write_within(sink, container, |sink| pools.iter().try_for_each(|pool| show(pool, sink)))
     })
 }
@@ -116,6 +117,10 @@ pub(crate) fn pools_source(
 impl SnapshotPool {
     pub fn of(kind: &Arc<dyn PoolKind>, state: &State, name: &str) -> Option<SnapshotPool> {
         Some(SnapshotPool { kind: kind.clone(), pool: view::frozen(state, name)? })
+    }
+
+    pub fn entry_count(&self) -> usize {
+        self.pool.rows.len() + self.pool.requests.len()
     }
 
     /// All requests by key, each with its granted value.

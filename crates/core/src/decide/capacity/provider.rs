@@ -99,7 +99,7 @@ fn define(
 pub(super) fn delete(draft: &mut Draft<'_>, uuid: Uuid) -> Result<Outcome, Refusal> {
     let provider = draft.provider(uuid)?;
     let children = provider.children.len() as u64;
-    let consumers = provider.consumers.len() as u64;
+    let consumers = provider.consumers as u64;
     if children > 0 {
         return Err(CapacityRefusal::ProviderHasChildren { provider: uuid, children }.into());
     }

@@ -5,14 +5,13 @@
 use super::bits::Bits;
 use super::provider::{ProviderIx, Stock};
 use crate::capacity::units_allow;
+use crate::state::shared_list::SharedList;
 
-/// Columns are allocated in blocks, so that a class of few providers needs little memory.
-const BLOCK: usize = 256;
-
+/// Copies share memory. A class of few providers needs little of it.
 #[derive(Debug, Clone, Default)]
 pub struct ClassColumn {
     pub have: Bits,
-    blocks: Vec<Option<Box<[Availability; BLOCK]>>>,
+    available: SharedList<Availability, 256>,
 }
 
 /// What is available of a class at one provider. The default is nothing.
@@ -50,18 +49,11 @@ impl From<&Stock> for Availability {
 
 impl ClassColumn {
     pub fn availability(&self, provider: ProviderIx) -> Availability {
-        let block = self.blocks.get(provider as usize / BLOCK).and_then(Option::as_ref);
-        block.map_or_else(Availability::default, |block| block[provider as usize % BLOCK])
+        self.available.get(provider as usize).copied().unwrap_or_default()
     }
 
     pub(crate) fn set(&mut self, provider: ProviderIx, available: Option<Availability>) {
-        let at = provider as usize / BLOCK;
-        if at >= self.blocks.len() {
-            self.blocks.resize(at + 1, None);
-        }
-        let block =
-            self.blocks[at].get_or_insert_with(|| Box::new([Availability::default(); BLOCK]));
-        block[provider as usize % BLOCK] = available.unwrap_or_default();
+        *self.available.entry(provider as usize) = available.unwrap_or_default();
         match available {
             Some(_) => self.have.insert(provider),
             None => self.have.remove(provider),

@@ -10,7 +10,6 @@ use super::names::{NameEntry, NameIx, NameTable};
 use super::provider::{Provider, ProviderIx, Stock};
 use crate::capacity::{Inventory, Uuid};
 use crate::event::capacity::Allocated;
-use crate::state::slots::FrozenSlots;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderImage {
@@ -35,47 +34,64 @@ pub struct StockImage {
 pub type ConsumerImage = Consumer<Vec<Allocated>>;
 
 /// An immutable copy that shares memory with its original.
-#[derive(Debug)]
-pub struct FrozenCapacity {
-    classes: NameTable,
-    traits: NameTable,
-    aggregates: Vec<Option<Uuid>>,
-    providers: FrozenSlots<Arc<Provider>>,
-    consumers: FrozenSlots<Arc<Consumer>>,
-}
+#[derive(Debug, Clone)]
+pub struct FrozenCapacity(pub(crate) Capacity);
 
 impl FrozenCapacity {
+    /// A copy with the names and these providers only, with their parents and roots.
+    pub fn only(&self, providers: impl IntoIterator<Item = ProviderIx>) -> FrozenCapacity {
+        let all = &self.0;
+        let mut few = Capacity {
+            classes: all.classes.clone(),
+            traits: all.traits.clone(),
+            revision: all.revision,
+            class_names_revision: all.class_names_revision,
+            ..Capacity::default()
+        };
+        let mut keep = |ix: ProviderIx| {
+            let provider = all.providers.get(ix).filter(|_| few.providers.get(ix).is_none())?;
+            few.providers.insert_at(ix, provider.clone());
+            Some(provider)
+        };
+        for ix in providers {
+            if let Some(provider) = keep(ix) {
+                provider.parent.map(&mut keep);
+                keep(provider.root);
+            }
+        }
+        FrozenCapacity(few)
+    }
+
     /// Custom classes, in the order of their names.
     pub fn classes(&self) -> impl Iterator<Item = &NameEntry> {
-        by_name(&self.classes)
+        by_name(&self.0.classes)
     }
 
     /// Custom traits, in the order of their names.
     pub fn traits(&self) -> impl Iterator<Item = &NameEntry> {
-        by_name(&self.traits)
+        by_name(&self.0.traits)
     }
 
     /// In no particular order.
     pub fn providers(&self) -> impl Iterator<Item = ProviderImage> {
-        self.providers.iter().map(|provider| self.provider(provider))
+        self.0.providers().map(|(_, provider)| self.provider(provider))
     }
 
     /// In no particular order.
     pub fn consumers(&self) -> impl Iterator<Item = ConsumerImage> {
-        self.consumers.iter().map(|consumer| self.consumer(consumer))
+        self.0.consumers.iter().map(|(_, consumer)| self.consumer(consumer))
     }
 
     fn provider(&self, provider: &Provider) -> ProviderImage {
         let stock = |stock: &Stock| StockImage {
-            class: self.classes.name(stock.class),
+            class: self.0.classes.name(stock.class),
             inventory: stock.inventory,
             changed_ms: stock.changed_ms,
         };
-        let aggregates = provider.aggregates.iter().filter_map(|ix| self.aggregates[*ix as usize]);
         let mut stocks: Vec<StockImage> = provider.stocks.iter().map(stock).collect();
         let mut traits: Vec<Arc<str>> =
-            provider.traits.iter().map(|ix| self.traits.name(*ix)).collect();
-        let mut aggregates: Vec<Uuid> = aggregates.collect();
+            provider.traits.iter().map(|ix| self.0.traits.name(*ix)).collect();
+        let mut aggregates: Vec<Uuid> = self.0.aggregates(provider).collect();
         stocks.sort_unstable_by(|one, other| one.class.cmp(&other.class));
         traits.sort_unstable();
         aggregates.sort_unstable();
@@ -83,7 +99,7 @@ impl FrozenCapacity {
             uuid: provider.uuid,
             name: provider.name.clone(),
             generation: provider.generation,
-            parent: provider.parent.map(|ix| self.uuid(ix)),
+            parent: self.0.parent(provider),
             stocks,
             traits,
             aggregates,
@@ -92,11 +108,7 @@ impl FrozenCapacity {
     }
 
     fn consumer(&self, consumer: &Consumer) -> ConsumerImage {
-        consumer.with_held(allocated(consumer, &self.classes, |ix| self.uuid(ix)))
-    }
-
-    fn uuid(&self, ix: ProviderIx) -> Uuid {
-        self.providers.get(ix).map_or(Uuid::default(), |provider| provider.uuid)
+        consumer.with_held(self.0.allocated(consumer))
     }
 }
 
@@ -106,37 +118,22 @@ fn by_name(names: &NameTable) -> impl Iterator<Item = &NameEntry> {
     custom.into_iter()
 }
 
-fn allocated(
-    consumer: &Consumer,
-    classes: &NameTable,
-    uuid: impl Fn(ProviderIx) -> Uuid,
-) -> Vec<Allocated> {
-    let resources = |held: &[HeldAmount]| -> Vec<_> {
-        held.iter().map(|held| (classes.name(held.class), held.amount)).collect()
-    };
-    let of_provider = |held: &[HeldAmount]| Allocated {
-        provider: uuid(held[0].provider),
-        resources: resources(held),
-    };
-    consumer.by_provider().map(of_provider).collect()
-}
-
 impl Capacity {
     pub fn freeze(&self) -> FrozenCapacity {
-        let rows = self.aggregates.rows.iter();
-        FrozenCapacity {
-            classes: self.classes.clone(),
-            traits: self.traits.clone(),
-            aggregates: rows.map(|row| row.as_ref().map(|aggregate| aggregate.uuid)).collect(),
-            providers: self.providers.freeze(),
-            consumers: self.consumers.freeze(),
-        }
+        FrozenCapacity(self.clone())
     }
 
     /// What a consumer holds, with the names of providers and classes.
     pub fn allocated(&self, consumer: &Consumer) -> Vec<Allocated> {
         let uuid = |ix| self.at(ix).map_or(Uuid::default(), |provider| provider.uuid);
-        allocated(consumer, &self.classes, uuid)
+        let resources = |held: &[HeldAmount]| -> Vec<_> {
+            held.iter().map(|held| (self.classes.name(held.class), held.amount)).collect()
+        };
+        let of_provider = |held: &[HeldAmount]| Allocated {
+            provider: uuid(held[0].provider),
+            resources: resources(held),
+        };
+        consumer.by_provider().map(of_provider).collect()
     }
 
     /// Returns the provider and its parent, which may be restored later; see [`Capacity::restore_parents`].

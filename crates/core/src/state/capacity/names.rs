@@ -3,17 +3,20 @@
 //! Standard names come first and always exist. A custom name takes the most recently freed number, so that undoing a
 //! change restores the same numbers.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use crate::state::shared_list::SharedList;
+use crate::state::shared_map::SharedMap;
 
 /// The number of a resource class or trait.
 pub type NameIx = u32;
 
+/// Copies share memory.
 #[derive(Debug, Clone)]
 pub struct NameTable {
-    rows: Vec<Option<NameEntry>>,
-    by_name: HashMap<Arc<str>, NameIx>,
-    vacant: Vec<NameIx>,
+    rows: SharedList<Option<NameEntry>>,
+    by_name: SharedMap<Arc<str>, NameIx>,
+    vacant: SharedList<NameIx>,
     standard: usize,
 }
 
@@ -27,9 +30,9 @@ pub struct NameEntry {
 impl NameTable {
     pub fn new(standard: &[&str]) -> NameTable {
         let mut names = NameTable {
-            rows: Vec::new(),
-            by_name: HashMap::new(),
-            vacant: Vec::new(),
+            rows: SharedList::default(),
+            by_name: SharedMap::default(),
+            vacant: SharedList::default(),
             standard: standard.len(),
         };
         for name in standard {
@@ -40,6 +43,14 @@ impl NameTable {
 
     pub fn find(&self, name: &str) -> Option<NameIx> {
         self.by_name.get(name).copied()
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     pub fn get(&self, ix: NameIx) -> Option<&NameEntry> {
@@ -62,8 +73,7 @@ impl NameTable {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (NameIx, &NameEntry)> {
-        let rows = self.rows.iter().enumerate();
-        rows.filter_map(|(ix, named)| Some((ix as NameIx, named.as_ref()?)))
+        self.rows.iter().filter_map(|(ix, named)| Some((ix as NameIx, named.as_ref()?)))
     }
 
     pub fn custom(&self) -> impl Iterator<Item = (NameIx, &NameEntry)> {
@@ -71,12 +81,9 @@ impl NameTable {
     }
 
     pub(crate) fn add(&mut self, named: NameEntry) -> NameIx {
-        let ix = self.vacant.pop().unwrap_or_else(|| {
-            self.rows.push(None);
-            (self.rows.len() - 1) as NameIx
-        });
+        let ix = self.vacant.pop().unwrap_or(self.rows.len() as NameIx);
         self.by_name.insert(named.name.clone(), ix);
-        self.rows[ix as usize] = Some(named);
+        *self.rows.entry(ix as usize) = Some(named);
         ix
     }
 

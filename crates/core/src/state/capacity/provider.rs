@@ -1,6 +1,5 @@
-//! One provider: its place in a tree, its inventories, and its consumers.
+//! One provider: its place in a tree and its inventories.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::names::NameIx;
@@ -27,7 +26,8 @@ pub struct Provider {
     pub traits: Vec<NameIx>,
     /// Sorted.
     pub aggregates: Vec<AggregateIx>,
-    pub consumers: BTreeSet<Uuid>,
+    /// How many consumers hold something of it.
+    pub consumers: usize,
     /// When the provider was last written.
     pub changed_ms: u64,
     /// Grows with every change within this process; lets caches detect changes.
@@ -63,7 +63,7 @@ impl Provider {
             stocks: Vec::new(),
             traits: Vec::new(),
             aggregates: Vec::new(),
-            consumers: BTreeSet::new(),
+            consumers: 0,
             changed_ms: 0,
             revision: 0,
         }

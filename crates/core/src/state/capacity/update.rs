@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::bits::Bits;
 use super::column::Availability;
 use super::consumer::Consumer;
 use super::names::{NameEntry, NameIx};
@@ -159,10 +160,7 @@ impl Capacity {
     }
 
     fn set_availability(&mut self, ix: ProviderIx, class: NameIx, available: Option<Availability>) {
-        if class as usize >= self.columns.len() {
-            self.columns.resize_with(class as usize + 1, Default::default);
-        }
-        self.columns[class as usize].set(ix, available);
+        self.columns.entry(class as usize).set(ix, available);
     }
 
     pub(crate) fn put_traits(
@@ -174,13 +172,10 @@ impl Capacity {
         traits.dedup();
         let before = std::mem::take(&mut self.provider_mut(ix)?.traits);
         for &gone in &before {
-            self.with_trait[gone as usize].remove(ix);
+            self.with_trait.entry(gone as usize).remove(ix);
         }
         for &new in &traits {
-            if new as usize >= self.with_trait.len() {
-                self.with_trait.resize_with(new as usize + 1, Default::default);
-            }
-            self.with_trait[new as usize].insert(ix);
+            self.with_trait.entry(new as usize).insert(ix);
         }
         self.provider_mut(ix)?.traits = traits;
         Some(CapacityUndo::Traits(ix, before))
@@ -245,7 +240,7 @@ impl Capacity {
             (None, None) => {}
             (slot, Some(mut consumer)) => {
                 self.usages.add(Arc::make_mut(&mut consumer));
-                consumer.due_ms().map(|at| self.due.insert((at, uuid)));
+                consumer.due_ms().map(|at| self.due.insert((at, uuid), ()));
                 for held in &consumer.held {
                     self.hold(uuid, held.provider, held.class, i64::from(held.amount));
                 }
@@ -262,12 +257,18 @@ impl Capacity {
     }
 
     fn hold(&mut self, consumer: Uuid, ix: ProviderIx, class: NameIx, amount: i64) {
-        let Some(provider) = self.provider_mut(ix) else { return };
-        if amount > 0 {
-            provider.consumers.insert(consumer);
-        } else {
-            provider.consumers.remove(&consumer);
+        if self.at(ix).is_none() {
+            return;
         }
+        let holder = (ix, consumer);
+        let (joins, leaves) = if amount > 0 {
+            (self.holders_of.insert(holder, ()).is_none(), false)
+        } else {
+            (false, self.holders_of.remove(&holder).is_some())
+        };
+        let Some(provider) = self.provider_mut(ix) else { return };
+        provider.consumers += usize::from(joins);
+        provider.consumers -= usize::from(leaves);
         let Ok(at) = provider.stocks.binary_search_by_key(&class, |stock| stock.class) else {
             return;
         };
@@ -281,17 +282,14 @@ impl Capacity {
 impl AggregateTable {
     fn join(&mut self, uuid: Uuid, provider: ProviderIx) -> AggregateIx {
         let ix = self.by_uuid.get(&uuid).copied().unwrap_or_else(|| {
-            let ix = self.vacant.pop().unwrap_or_else(|| {
-                self.rows.push(None);
-                (self.rows.len() - 1) as AggregateIx
-            });
+            let ix = self.vacant.pop().unwrap_or(self.rows.len() as AggregateIx);
             self.by_uuid.insert(uuid, ix);
-            self.rows[ix as usize] = Some(Aggregate { uuid, members: Default::default() });
             ix
         });
-        if let Some(aggregate) = self.rows[ix as usize].as_mut() {
-            aggregate.members.insert(provider);
-        }
+        let row = self.rows.entry(ix as usize);
+        row.get_or_insert_with(|| Aggregate { uuid, members: Bits::default() })
+            .members
+            .insert(provider);
         ix
     }
 
@@ -302,7 +300,7 @@ impl AggregateTable {
         aggregate.members.remove(provider);
         if aggregate.members.is_empty() {
             self.by_uuid.remove(&aggregate.uuid);
-            self.rows[ix as usize] = None;
+            *self.rows.entry(ix as usize) = None;
             self.vacant.push(ix);
         }
     }

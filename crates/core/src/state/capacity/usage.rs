@@ -1,18 +1,19 @@
 //! The usage of every project and user, updated with every change, so that reading it visits no consumers.
 
 use std::collections::BTreeMap;
-use std::ops::Bound::{Included, Unbounded};
 use std::sync::Arc;
 
 use super::consumer::Consumer;
 use super::names::NameIx;
+use crate::state::shared_map::SharedMap;
 
 /// Project, user and consumer type.
 type UsageKey = (Arc<str>, Arc<str>, Option<Arc<str>>);
 
+/// Copies share memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectUsages {
-    rows: BTreeMap<UsageKey, ProjectUsage>,
+    rows: SharedMap<UsageKey, Arc<ProjectUsage>>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,11 +31,11 @@ impl ProjectUsages {
     ) -> impl Iterator<Item = (Option<&'a Arc<str>>, &'a ProjectUsage)> {
         let from: UsageKey = (project.into(), user.unwrap_or_default().into(), None);
         self.rows
-            .range((Included(from), Unbounded))
+            .range_from(&from)
             .take_while(move |(key, _)| {
                 *key.0 == *project && user.is_none_or(|user| *key.1 == *user)
             })
-            .map(|(key, usage)| (key.2.as_ref(), usage))
+            .map(|(key, usage)| (key.2.as_ref(), &**usage))
     }
 
     pub(crate) fn add(&mut self, consumer: &mut Consumer) {
@@ -43,7 +44,10 @@ impl ProjectUsages {
         if let Some((key, _)) = self.rows.get_key_value(&key) {
             (consumer.project, consumer.user, consumer.consumer_type) = key.clone();
         }
-        let usage = self.rows.entry(key).or_default();
+        if self.rows.get(&key).is_none() {
+            self.rows.insert(key.clone(), Arc::default());
+        }
+        let Some(usage) = self.rows.get_mut(&key).map(Arc::make_mut) else { return };
         usage.consumers += 1;
         for held in &consumer.held {
             *usage.used.entry(held.class).or_default() += u64::from(held.amount);
@@ -52,7 +56,7 @@ impl ProjectUsages {
 
     pub(crate) fn remove(&mut self, consumer: &Consumer) {
         let key = (consumer.project.clone(), consumer.user.clone(), consumer.consumer_type.clone());
-        let Some(usage) = self.rows.get_mut(&key) else { return };
+        let Some(usage) = self.rows.get_mut(&key).map(Arc::make_mut) else { return };
         usage.consumers -= 1;
         for held in &consumer.held {
             let used = usage.used.entry(held.class).or_default();

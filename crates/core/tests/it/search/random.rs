@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use allod_core::capacity::Uuid;
 use allod_core::random;
-use allod_core::search::{CandidateQuery, Candidates, SearchLimits, candidates, explain};
+use allod_core::search::{
+    CandidateQuery, Candidates, SearchLimits, candidates, explain, summaries,
+};
+use allod_core::view;
+use allod_core::view::capacity::CapacityView;
 
 use crate::search::check::lines;
 use crate::search::cloud::Cloud;
@@ -186,6 +190,42 @@ fn search_and_naive_search_find_the_same() {
         with > 3000 && without > 1000,
         "not representative: {with} with and {without} without candidates"
     );
+}
+
+#[test]
+fn frozen_copy_answers_as_when_it_was_frozen() {
+    let mut dice = Dice(2);
+    let mut differ = 0;
+    for round in 0..500 {
+        let text = cloud_text(&mut dice);
+        let mut cloud = Cloud::new(&text);
+        let request = query(&mut cloud, &request_text(&mut dice));
+        let frozen = view::capacity::freeze(&cloud.state);
+        let answer = |capacity: CapacityView<'_>| {
+            let found = candidates(capacity, &request, &SearchLimits::default());
+            let shown: Vec<(Uuid, u64, Vec<u64>)> = summaries(capacity, &found)
+                .into_iter()
+                .filter_map(|ix| capacity.provider_at(ix))
+                .map(|one| {
+                    let used = one.inventories().map(|inventory| inventory.used).collect();
+                    (one.root(), one.generation(), used)
+                })
+                .collect();
+            let why = explain(capacity, &request, &SearchLimits::default());
+            format!("{found:?} {shown:?} {why:?}")
+        };
+        let before = answer(cloud.capacity());
+        for more in 0..3 {
+            let name = format!("more{more}");
+            let line =
+                cloud_text(&mut dice).lines().next().unwrap_or_default().replacen("p0", &name, 1);
+            cloud.add(&line, None);
+        }
+        differ += usize::from(answer(cloud.capacity()) != before);
+        assert_eq!(answer(frozen.view()), before, "round {round}:\n{text}");
+        assert_eq!(answer(frozen.clone().view()), before, "round {round}:\n{text}");
+    }
+    assert!(differ > 200, "not representative: {differ}");
 }
 
 /// Every order finds the same set; with a limit, a subset of that size.

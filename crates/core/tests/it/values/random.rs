@@ -383,7 +383,7 @@ fn compare(world: &World, model: &Model) {
     let frozen = world.state.freeze();
     assert_eq!(frozen.pools.len(), model.pools.len());
     for (frozen, (name, pool)) in frozen.pools.iter().zip(&model.pools) {
-        let (image, rows) = (&frozen.image, &frozen.rows);
+        let (image, rows) = (&frozen.image(), &frozen.rows);
         let mut held = Vec::new();
         let mut kept: Vec<Kept> = Vec::new();
         for claim in rows.claims() {

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::values::script::{ask, check};
+use crate::values::world::{dump, dump_frozen};
 
 fn provider() -> impl Strategy<Value = &'static str> {
     select(vec!["a", "b", "c", "d"])
@@ -105,8 +106,14 @@ proptest! {
             stock a VCPU=8 DISK_GB=8
             stock b CUSTOM_A=4
         ");
+        // Frozen copies of every step, which must not change with the steps that follow.
+        let mut copies = Vec::new();
         for line in &lines {
+            copies.push((world.state.freeze(), dump(&world.state)));
             ask(&mut world, line);
+        }
+        for (frozen, text) in &copies {
+            prop_assert_eq!(&dump_frozen(frozen), text);
         }
     }
 }

@@ -164,7 +164,8 @@ pub fn compare(state: &State, model: &Manager) -> Result<(), TestCaseError> {
             });
             prop_assert_eq!(&answered, &wanted, "{} of {}", key, name);
         }
-        let free: Vec<u128> = frozen.free.iter().flat_map(|span| span.first..=span.last).collect();
+        let free: Vec<u128> =
+            frozen.free().iter().flat_map(|span| span.first..=span.last).collect();
         let wanted: Vec<u128> = pool.free().into_iter().collect();
         prop_assert_eq!(free, wanted, "what is free in {}", name);
         let raised = view::alarms(state).values().filter(|alarm| alarm.cleared_ms.is_none());

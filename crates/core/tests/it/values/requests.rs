@@ -258,9 +258,10 @@ pub fn show(state: &State, words: &Words<'_>) -> String {
             }
             let kind = frozen.config.kind();
             if kind == Kind::Id32 {
-                return crate::values::blocks::shown(&frozen.free);
+                return crate::values::blocks::shown(&frozen.free());
             }
-            let blocks = frozen.free.iter().flat_map(|span| span.aligned_blocks(128));
+            let free = frozen.free();
+            let blocks = free.iter().flat_map(|span| span.aligned_blocks(128));
             blocks.map(|block| kind.show(block)).collect::<Vec<_>>().join(",")
         }
     }

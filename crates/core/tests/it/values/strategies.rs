@@ -308,5 +308,5 @@ fn stored_releases_are_limited_however_they_are_split() {
             &format!("claim p k{n} value=10.{n}.0.0/32 -> new 10.{n}.0.0/32"),
         );
     }
-    assert_eq!(world.state.freeze().pools[0].image.released.len(), 64);
+    assert_eq!(world.state.freeze().pools[0].image().released.len(), 64);
 }

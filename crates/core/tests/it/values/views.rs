@@ -96,6 +96,42 @@ fn list_by_owner_has_every_claim_that_exists_throughout() {
 }
 
 #[test]
+fn list_within_many_windows_has_short_pages_and_misses_nothing() {
+    let world = check(
+        "
+        pool p id32 1-99999
+        claim p a value=7
+        claim p b value=50000
+        claim p c value=50001
+        claim p d value=99999
+        ",
+    );
+    // Every odd value is a window.
+    let windows: Vec<Span> = (0..50_000).map(|n| Span::one(2 * n + 1)).collect();
+    let page = |after: Option<&str>, limit| {
+        let all = ClaimFilter::default();
+        let page = view::claims_within(&world.state, "p", 0, &all, &windows, after, limit);
+        page.expect("a cursor of this list").expect("the pool is there")
+    };
+    for limit in [1, 2, 100] {
+        let (mut keys, mut pages, mut after) = (Vec::new(), 0, None);
+        loop {
+            let part = page(after.as_deref(), limit);
+            assert!(part.items.len() <= limit);
+            keys.extend(part.items.iter().map(|item| item.claim.key.to_string()));
+            pages += 1;
+            after = part.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(keys, ["a", "c", "d"], "{limit}");
+        assert!((5..=8).contains(&pages), "{limit}: {pages} pages");
+    }
+    assert_eq!(page(Some("99999"), 1), Page { items: Vec::new(), next: None });
+}
+
+#[test]
 fn invalid_cursor_is_refused() {
     let world = check(SIX);
     let all = ClaimFilter::default();

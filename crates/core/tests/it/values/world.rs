@@ -11,7 +11,7 @@ use allod_core::limits::Limits;
 use allod_core::receipt::Receipt;
 use allod_core::refusal::{Refusal, Refused};
 use allod_core::state::State;
-use allod_core::state::restore::{FrozenPool, Restorer};
+use allod_core::state::restore::{Frozen, Restorer};
 use allod_core::{decide, invariant};
 
 /// The initial time of every world.
@@ -47,7 +47,8 @@ impl World {
     pub fn run(&mut self, command: &Command) -> Result<Receipt, Refused> {
         self.seed += 1;
         let stamp = Stamp { now_ms: self.now_ms, seed: self.seed };
-        let before = dump(&self.state);
+        let frozen = self.state.freeze();
+        let before = dump_frozen(&frozen);
         let dry = self.dry_run(&stamp, command, &before);
 
         let mut restored = restored(&self.state);
@@ -58,6 +59,8 @@ impl World {
         assert_sound(&restored);
         let after = dump(&self.state);
         assert_eq!(dump(&restored), after, "a restored state decides otherwise");
+
+        assert_eq!(dump_frozen(&frozen), before, "a frozen copy changed with its state");
 
         let decision = match answer {
             Err(refused) => {
@@ -104,6 +107,7 @@ impl World {
         assert_sound(&self.state);
         assert_sound(&self.replica);
         assert_eq!(dump(&self.state), after, "cleaning up changed something");
+        assert_eq!(dump_frozen(&frozen), before, "a frozen copy changed with its state");
         Ok(redone.receipt)
     }
 
@@ -137,12 +141,12 @@ pub fn restored(state: &State) -> State {
     let mut restorer = Restorer::new(frozen.position, frozen.now_ms);
     frozen.events().for_each(|event| restorer.event(&event));
     for pool in frozen.pools {
-        restorer.pool(pool.image);
+        restorer.pool(pool.image());
         pool.rows.claims().for_each(|claim| restorer.claim(claim));
         let asked = pool.requests.iter().flat_map(|requests| requests.iter());
         asked.for_each(|asked| restorer.request(asked.clone()));
     }
-    frozen.idempotency.into_iter().for_each(|stored| restorer.idempotency(stored));
+    frozen.idempotency.iter().for_each(|stored| restorer.idempotency(stored.clone()));
     frozen.capacity.classes().for_each(|named| restorer.class(named.clone()));
     frozen.capacity.traits().for_each(|named| restorer.trait_name(named.clone()));
     frozen.capacity.providers().for_each(|image| restorer.provider(image));
@@ -152,9 +156,13 @@ pub fn restored(state: &State) -> State {
 
 /// The whole state as text, in an order that does not depend on its history.
 pub fn dump(state: &State) -> String {
-    let frozen = state.freeze();
+    dump_frozen(&state.freeze())
+}
+
+pub fn dump_frozen(frozen: &Frozen) -> String {
     let mut out = format!("position {} at {}\n", frozen.position, frozen.now_ms);
-    for FrozenPool { image, rows, requests } in &frozen.pools {
+    for pool in &frozen.pools {
+        let (image, rows, requests) = (pool.image(), &pool.rows, &pool.requests);
         let (name, generation, spec) = (&image.name, image.generation, &image.spec);
         let _ = writeln!(out, "pool {name} generation {generation} {spec:?}");
         let _ = writeln!(out, "  cursor {:?} released {:?}", image.cursor, image.released);
@@ -170,7 +178,7 @@ pub fn dump(state: &State) -> String {
     }
     let _ = writeln!(out, "outbox {:?} alarms {:?}", frozen.notifications, frozen.alarms);
     let _ = writeln!(out, "retries {:?}", frozen.retries);
-    for request in &frozen.idempotency {
+    for request in frozen.idempotency.iter() {
         let _ = writeln!(out, "request {request:?}");
     }
     let capacity = &frozen.capacity;

@@ -72,7 +72,7 @@ fn count(many: usize, noun: &str) -> String {
 fn describe(frozen: &SnapshotPool) -> String {
     let (kind, pool) = (&frozen.kind, &frozen.pool);
     let value_kind = pool.config.kind();
-    let free = pool.free.iter().take(SHOWN_MAX).map(|free| value_kind.show_range(*free));
+    let free = pool.free().into_iter().take(SHOWN_MAX).map(|free| value_kind.show_range(free));
     let free: Vec<String> = free.collect();
     let free = if free.is_empty() { "nothing".to_owned() } else { free.join(", ") };
     let mut lines = vec![format!("pool {}", pool.name), format!("  free: {free}")];
