@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
+mod attack;
 mod bench;
 mod cargo;
 mod ci;
@@ -19,7 +20,7 @@ mod yang;
 use std::process::ExitCode;
 
 /// Every command with its help. `tidy` checks the documents against this table.
-pub const COMMANDS: [(&str, &str); 9] = [
+pub const COMMANDS: [(&str, &str); 10] = [
     ("test", "install what the tests need, run all tests, end with the line: N passed, N failed"),
     ("ci", "run .ci/run: formatting, clippy, tidy, tests"),
     ("tidy", "check the rules of this code base that no other tool checks"),
@@ -44,6 +45,10 @@ pub const COMMANDS: [(&str, &str); 9] = [
         "run the property tests and the simulation with new seeds: cargo xtask soak [--minutes N] [--seed N]",
     ),
     (
+        "attack",
+        "attack a server beside honest clients and print what they notice: cargo xtask attack [NAME…] [--quick]",
+    ),
+    (
         "bench",
         "measure performance as ratios within one run: cargo xtask bench [SCENARIO…] [--quick] [--write]",
     ),
@@ -62,6 +67,7 @@ fn main() -> ExitCode {
         "conformance" => conformance::run(&rest),
         "differential" => differential::run(&rest),
         "soak" => soak::run(&rest),
+        "attack" => attack::run(&rest),
         "bench" => bench::run(&rest),
         _ => {
             eprintln!("cargo xtask COMMAND, where COMMAND is one of");
