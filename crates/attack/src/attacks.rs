@@ -33,8 +33,14 @@ fn parallel<T: Send>(clients: usize, run: impl Fn(usize) -> Result<T> + Sync) ->
 /// What a request without large contents may cost.
 const SMALL: HarmMax = HarmMax { pause_ms: 100, peak_mib: 64, kept_mib: 32 };
 
-/// What large bodies and answers may cost: a part of the budget of bytes in flight.
-const LARGE: HarmMax = HarmMax { pause_ms: 200, peak_mib: 512, kept_mib: 96 };
+/// What large bodies and answers may cost: the budget of bytes in flight, and what is made of them.
+const LARGE: HarmMax = HarmMax { pause_ms: 200, peak_mib: 640, kept_mib: 96 };
+
+/// What writes may cost that store much: what they store stays.
+const STORED: HarmMax = HarmMax { pause_ms: 200, peak_mib: 1024, kept_mib: 256 };
+
+/// What a change may cost that goes to a thousand watchers: it is sent to each of them.
+const WATCHED: HarmMax = HarmMax { pause_ms: 2000, ..STORED };
 
 const fn attack(
     name: &'static str,
@@ -104,7 +110,7 @@ pub static ATTACKS: [Attack; 19] = [
     attack(
         "greedy-watchers",
         "watchers that do not read while much is written",
-        LARGE,
+        WATCHED,
         answers::watch_greedily,
     ),
     attack("sites", "requests that a web page makes a browser send", SMALL, sites::send),
@@ -114,7 +120,7 @@ pub static ATTACKS: [Attack; 19] = [
         ..attack(
             "idempotency-keys",
             "one client with more keys than its share",
-            LARGE,
+            STORED,
             idempotency::fill,
         )
     },
@@ -129,7 +135,7 @@ pub static ATTACKS: [Attack; 19] = [
         auth: TargetAuth::Tokens,
         ..attack("roles", "edits that the role of a token does not allow", SMALL, roles::cross)
     },
-    attack("largest-writes", "the largest write of every kind", LARGE, largest_requests::write),
+    attack("largest-writes", "the largest write of every kind", STORED, largest_requests::write),
     attack(
         "refused-writes",
         "writes just above the limits, again and again",

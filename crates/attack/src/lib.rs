@@ -5,6 +5,7 @@
 //! a journal that verifies. The attacks are in `attacks/`; each is bounded in count and time.
 
 pub mod attacks;
+mod disk_witness;
 mod outcome;
 mod target;
 mod wire;
@@ -20,6 +21,7 @@ use allod_testkit::memory::Memory;
 use allod_testkit::small_clients::{Noticed, SmallClients};
 use anyhow::Result;
 
+use disk_witness::DiskWitness;
 use target::{RunningTarget, TargetAuth};
 
 const HONEST_CLIENTS: usize = 8;
@@ -47,7 +49,8 @@ pub struct Attack {
 /// What an attack may cost at most.
 #[derive(Debug, Clone, Copy)]
 pub struct HarmMax {
-    /// The longest pause of an honest client. Not part of the tests, which run beside each other.
+    /// The longest pause of an honest client; of a write, beyond the longest sync of the disk. Not part of the tests, which
+    /// run beside each other.
     pub pause_ms: u64,
     /// The growth of the server's memory during the attack.
     pub peak_mib: u64,
@@ -80,17 +83,19 @@ pub fn run(attack: &'static Attack, binary: &Path, effort: Effort) -> Result<Out
     let clients = clients.start()?;
     std::thread::sleep(WARM_UP);
     let memory = Memory::with_new_peak(running.pid());
+    let disk = DiskWitness::start(running.folder())?;
     clients.count();
     let sent = (attack.run)(target);
     std::thread::sleep(COOL_DOWN);
     let noticed = clients.finish();
+    let longest_sync = disk.finish()?;
     let mut outcome = Outcome::new(attack.name, attack.harm);
     match sent {
         Ok(sent) => outcome.sent = sent,
         Err(error) => outcome.harm(format!("{error:#}")),
     }
     match noticed {
-        Ok(noticed) => honest(&mut outcome, &noticed),
+        Ok(noticed) => honest(&mut outcome, &noticed, longest_sync),
         Err(error) => outcome.harm(format!("the honest clients: {error:#}")),
     }
     if let Err(error) = running.answers() {
@@ -98,14 +103,14 @@ pub fn run(attack: &'static Attack, binary: &Path, effort: Effort) -> Result<Out
         return Ok(outcome);
     }
     outcome.peak_mib(memory.peak_mib());
-    outcome.kept_mib(settled(&memory, attack.harm.kept_mib));
+    outcome.kept_mib(settled(&running, &memory, attack.harm.kept_mib)?);
     if let Err(error) = running.stop_and_verify(binary) {
         outcome.harm(format!("{error:#}"));
     }
     Ok(outcome)
 }
 
-fn honest(outcome: &mut Outcome, noticed: &Noticed) {
+fn honest(outcome: &mut Outcome, noticed: &Noticed, longest_sync: Duration) {
     if noticed.errors > 0 {
         let described = noticed.described.join("; ");
         outcome.harm(format!("{} errors of honest clients: {described}", noticed.errors));
@@ -116,17 +121,20 @@ fn honest(outcome: &mut Outcome, noticed: &Noticed) {
     if noticed.reads.is_empty() || noticed.writes.is_empty() {
         outcome.harm("the honest clients got no answers".to_owned());
     }
-    outcome.pauses(Noticed::longest(&noticed.reads), Noticed::longest(&noticed.writes));
+    let (read, write) = (Noticed::longest(&noticed.reads), Noticed::longest(&noticed.writes));
+    outcome.pauses(read, write, longest_sync);
 }
 
-/// The growth once it is below the maximum, or after [`RETURN_MAX`].
-fn settled(memory: &Memory, kept_mib_max: u64) -> u64 {
+/// The growth once it is below the maximum, or after [`RETURN_MAX`]. The allocator returns memory to the system when it is used
+/// again, so requests of a usual size are sent meanwhile.
+fn settled(running: &RunningTarget, memory: &Memory, kept_mib_max: u64) -> Result<u64> {
     let begun = Instant::now();
     loop {
         let grown = memory.grown_mib();
         if grown <= kept_mib_max || begun.elapsed() > RETURN_MAX {
-            return grown;
+            return Ok(grown);
         }
+        running.send_usual_requests()?;
         std::thread::sleep(Duration::from_millis(100));
     }
 }

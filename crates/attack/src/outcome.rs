@@ -12,6 +12,8 @@ pub struct Outcome {
     pub sent: Sent,
     read: Duration,
     write: Duration,
+    /// The longest sync of the disk meanwhile.
+    sync: Duration,
     peak_mib: u64,
     kept_mib: u64,
     /// Harm that does not depend on the speed of the machine.
@@ -20,17 +22,30 @@ pub struct Outcome {
 
 impl Outcome {
     pub(crate) fn new(name: &'static str, max: HarmMax) -> Outcome {
-        let (read, write) = (Duration::ZERO, Duration::ZERO);
-        let harm = Vec::new();
-        Outcome { name, max, sent: Sent::default(), read, write, peak_mib: 0, kept_mib: 0, harm }
+        Outcome {
+            name,
+            max,
+            sent: Sent::default(),
+            read: Duration::ZERO,
+            write: Duration::ZERO,
+            sync: Duration::ZERO,
+            peak_mib: 0,
+            kept_mib: 0,
+            harm: Vec::new(),
+        }
     }
 
     pub(crate) fn harm(&mut self, what: String) {
         self.harm.push(what);
     }
 
-    pub(crate) fn pauses(&mut self, read: Duration, write: Duration) {
-        (self.read, self.write) = (read, write);
+    pub(crate) fn pauses(&mut self, read: Duration, write: Duration, sync: Duration) {
+        (self.read, self.write, self.sync) = (read, write, sync);
+    }
+
+    /// How long writes waited for more than the disk.
+    fn write_beyond_disk(&self) -> Duration {
+        self.write.saturating_sub(self.sync)
     }
 
     pub(crate) fn peak_mib(&mut self, mib: u64) {
@@ -62,7 +77,8 @@ impl Outcome {
                 format!("{what} paused for {} ms; at most {}", pause.as_millis(), max.as_millis());
             (pause > max).then_some(text)
         };
-        of("reads", self.read).into_iter().chain(of("writes", self.write)).collect()
+        let writes = of("writes, beyond a sync of the disk,", self.write_beyond_disk());
+        of("reads", self.read).into_iter().chain(writes).collect()
     }
 
     pub fn is_harmless(&self) -> bool {
@@ -73,9 +89,11 @@ impl Outcome {
 /// The outcomes, the longest pause first, with what each attack may cost.
 pub fn table(outcomes: &[Outcome]) -> String {
     let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
-    sorted.sort_by_key(|outcome| std::cmp::Reverse(outcome.read.max(outcome.write)));
-    let header =
-        ["ATTACK", "SENT", "READ MS", "WRITE MS", "MAX", "PEAK MIB", "MAX", "KEPT MIB", "MAX", ""];
+    sorted.sort_by_key(|outcome| std::cmp::Reverse(outcome.read.max(outcome.write_beyond_disk())));
+    let header = [
+        "ATTACK", "SENT", "READ MS", "WRITE MS", "SYNC MS", "MAX", "PEAK MIB", "MAX", "KEPT MIB",
+        "MAX", "",
+    ];
     let mut rows = vec![header.map(str::to_owned)];
     for outcome in sorted {
         let HarmMax { pause_ms, peak_mib, kept_mib } = outcome.max;
@@ -84,6 +102,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
             outcome.sent.count.to_string(),
             format!("{:.1}", outcome.read.as_secs_f64() * 1e3),
             format!("{:.1}", outcome.write.as_secs_f64() * 1e3),
+            format!("{:.1}", outcome.sync.as_secs_f64() * 1e3),
             pause_ms.to_string(),
             outcome.peak_mib.to_string(),
             peak_mib.to_string(),
@@ -96,10 +115,10 @@ pub fn table(outcomes: &[Outcome]) -> String {
 }
 
 /// The first column to the left, numbers to the right.
-fn aligned(rows: &[[String; 10]]) -> String {
+fn aligned(rows: &[[String; 11]]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..10).map(width).collect();
-    let line = |row: &[String; 10]| {
+    let widths: Vec<usize> = (0..11).map(width).collect();
+    let line = |row: &[String; 11]| {
         let cells =
             row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| match column {
                 0 => format!("{cell:<width$}"),
@@ -116,7 +135,11 @@ mod tests {
 
     fn outcome(name: &'static str, read_ms: u64, peak_mib: u64) -> Outcome {
         let mut outcome = Outcome::new(name, HarmMax { pause_ms: 100, peak_mib: 10, kept_mib: 5 });
-        outcome.pauses(Duration::from_millis(read_ms), Duration::from_millis(1));
+        outcome.pauses(
+            Duration::from_millis(read_ms),
+            Duration::from_millis(105),
+            Duration::from_millis(5),
+        );
         outcome.peak_mib(peak_mib);
         outcome
     }

@@ -141,6 +141,21 @@ impl RunningTarget {
         self.server.pid()
     }
 
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Requests with bodies of some hundred kilobytes, which change nothing.
+    pub(crate) fn send_usual_requests(&self) -> Result<()> {
+        let path = "/v1/pools/usual".to_owned();
+        let request = LargeRequest::with_body("PUT", path, " ".repeat(200_000));
+        for _ in 0..20 {
+            let reply = self.target.ask(&request)?;
+            ensure!(reply.status == 400, "a body without contents got {}", reply.status);
+        }
+        Ok(())
+    }
+
     /// Whether the server is ready, reads and writes.
     pub(crate) fn answers(&self) -> Result<()> {
         for path in ["/healthz", "/readyz", "/v1/status"] {

@@ -30,9 +30,11 @@ const PACE: Duration = Duration::from_millis(5);
 /// How much longer a pause may be than beside a bare server.
 const MORE_MS_MAX: f64 = 20.0;
 
-/// The small clients before the large requests begin, and after they have ended.
-const WARM_UP: Duration = Duration::from_millis(300);
-const COOL_DOWN: Duration = Duration::from_millis(50);
+/// The small clients before the large requests begin.
+const WARM_UP: Duration = Duration::from_millis(200);
+
+/// How long the small clients are measured after the last large answer: the server may have work left, such as freeing memory.
+const COOL_DOWN: Duration = Duration::from_millis(300);
 
 pub fn run(effort: Effort) -> Result<ScenarioReport> {
     let mut fixture = Fixture::new(effort)?;

@@ -3,11 +3,11 @@
 use std::process::Command;
 use std::time::Duration;
 
-use allod_testkit::largest::{self, ID_POOLS, LargeRequest, provider};
+use allod_testkit::largest::{self, ID_POOLS, LargeRequest, RESOURCE_POOLS, provider};
 use anyhow::{Context, Result};
 
-use super::super::Effort;
 use super::super::history_fixture::{key_of, owner_of, pool_of};
+use super::super::{Effort, HOT_POOL};
 use super::burst::Burst;
 use super::fixture::{Fixture, fill};
 use crate::process::{BenchServer, server_binary};
@@ -53,6 +53,17 @@ fn once(requests: Vec<LargeRequest>) -> Result<PreparedBurst> {
     Ok(Burst::Once(requests).into())
 }
 
+/// Several writes of a kind, one after the other, because one is short.
+fn several(run: u64, request: impl Fn(u64) -> Result<LargeRequest>) -> Result<PreparedBurst> {
+    const SEVERAL: u64 = 5;
+    once((run * SEVERAL..(run + 1) * SEVERAL).map(request).collect::<Result<_>>()?)
+}
+
+/// Removes what the round before has left, so that memory does not grow with the rounds. A server may refuse it.
+fn forget(fixture: &Fixture, path: String) -> Result<()> {
+    LargeRequest::delete(path).send(fixture.address(), None).map(drop)
+}
+
 pub const CASES: &[StallCase] = &[
     case("candidates of 8 groups of 8 devices, limit 1,000, explained", |fixture, _| {
         reads(fixture, 4, vec![largest::explained_candidates("none", 1000)])
@@ -75,31 +86,29 @@ pub const CASES: &[StallCase] = &[
     }),
     case("history", query_history),
     case("PUT of an id-manager pool with the most entries", |fixture, run| {
+        forget(fixture, format!("{ID_POOLS}/ids-{}", run - 1))?;
         once(vec![largest::id_pool(&format!("ids-{run}"), fixture.ids_per_edit)])
     }),
     case("PATCH of a resource pool with the most requests", |fixture, run| {
+        forget(fixture, format!("{RESOURCE_POOLS}=requests-{}", run - 1))?;
         let pool = format!("requests-{run}");
         largest::resource_pool(&pool, 4_000_000_000).expect(fixture.address(), None)?;
         once(vec![largest::pool_requests(&pool, 0, fixture.requests_per_edit)])
     }),
     case("a range is widened for waiting requests", widen),
     case("POST of the most allocations", |fixture, run| {
-        let host = new_host(fixture, run)?;
-        once(vec![largest::allocations(&fixture.limits, &host, run)?])
+        several(run, |run| largest::allocations(&fixture.limits, &new_host(fixture, run)?, run))
     }),
     case("reshape of the most allocations", |fixture, run| {
-        let host = new_host(fixture, run)?;
-        once(vec![largest::reshape(&fixture.limits, &host, 1, run)?])
+        several(run, |run| largest::reshape(&fixture.limits, &new_host(fixture, run)?, 1, run))
     }),
     case("PUT of a pool with the most ranges", |fixture, run| {
-        once(vec![largest::pool_of_ranges(&fixture.limits, "ranges", run, u64::MAX)?])
+        several(run, |run| largest::pool_of_ranges(&fixture.limits, "ranges", run, u64::MAX))
     }),
     case("a transaction at its limits", |fixture, run| {
-        once(vec![largest::transaction_of_values(
-            &fixture.limits,
-            "transactions",
-            &run.to_string(),
-        )?])
+        several(run, |run| {
+            largest::transaction_of_values(&fixture.limits, "transactions", &run.to_string())
+        })
     }),
     case("a transaction of equal values in two fragmented pools", |fixture, run| {
         let run = run.to_string();
@@ -125,10 +134,9 @@ pub const CASES: &[StallCase] = &[
         let body = r#"{"kind":"id32","ranges":["4000000000-4294967295"]}"#.to_owned();
         reads(fixture, 1, vec![LargeRequest::with_body("PUT", "/v1/pools/listed".into(), body)])
     }),
-    case("deletion of a large pool", |fixture, run| delete(fixture, run, fixture.claims)),
-    case("deletion of a pool that one edit can write", |fixture, run| {
-        let ids = fixture.limits.get("ids_per_edit_max")?.min(fixture.claims);
-        delete(fixture, run, ids)
+    case("deletion of a large pool", |fixture, _| delete(fixture, fixture.claims)),
+    case("deletion of a pool that one edit can write", |fixture, _| {
+        delete(fixture, fixture.ids_per_edit.min(fixture.claims / 2))
     }),
     case("a backup", |fixture, run| {
         let mut program = Command::new(server_binary());
@@ -182,6 +190,7 @@ fn query_history(fixture: &Fixture, run: u64) -> Result<PreparedBurst> {
 /// Half of the requests wait for values, then the range is widened for all.
 fn widen(fixture: &Fixture, run: u64) -> Result<PreparedBurst> {
     let requests = fixture.entries;
+    forget(fixture, format!("{RESOURCE_POOLS}=waiting-{}", run - 1))?;
     let pool = format!("waiting-{run}");
     largest::resource_pool(&pool, requests / 2 - 1).expect(fixture.address(), None)?;
     let each = fixture.requests_per_edit.min(5000);
@@ -201,11 +210,12 @@ fn new_host(fixture: &Fixture, run: u64) -> Result<String> {
     Ok(host)
 }
 
-fn delete(fixture: &Fixture, run: u64, claims: u64) -> Result<PreparedBurst> {
-    let pool = format!("deleted-{run}");
-    let body = super::super::HOT_POOL.replace("4294967295", "4294967294");
-    let put = LargeRequest::with_body("PUT", format!("/v1/pools/{pool}"), body);
-    put.expect(fixture.address(), None)?;
+/// The deletion of a pool with this many claims. If the server refuses it, the pool is there for the next round.
+fn delete(fixture: &Fixture, claims: u64) -> Result<PreparedBurst> {
+    let path = format!("/v1/pools/deleted-{claims}");
+    let body = HOT_POOL.replace("4294967295", "4294967294");
+    LargeRequest::with_body("PUT", path, body).expect(fixture.address(), None)?;
+    let pool = format!("deleted-{claims}");
     fill(fixture.address(), &pool, claims)?;
     once(vec![LargeRequest::delete(format!("{ID_POOLS}/{pool}"))])
 }
