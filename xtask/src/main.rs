@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool prints")]
 
+mod attack;
 mod bench;
 mod cargo;
 mod ci;
@@ -49,6 +50,10 @@ pub const COMMANDS: [(&str, &str); 10] = [
         "run the property tests and the simulation with new seeds: cargo xtask soak [--minutes N] [--seed N]",
     ),
     (
+        "attack",
+        "attack a server beside honest clients and print what they notice: cargo xtask attack [NAME…] [--quick]",
+    ),
+    (
         "bench",
         "measure performance as ratios within one run: cargo xtask bench [SCENARIO…] [--quick] [--write]",
     ),
@@ -68,6 +73,7 @@ fn main() -> ExitCode {
         "conformance" => conformance::run(&rest),
         "differential" => differential::run(&rest),
         "soak" => soak::run(&rest),
+        "attack" => attack::run(&rest),
         "bench" => bench::run(&rest),
         _ => {
             eprintln!("cargo xtask COMMAND, where COMMAND is one of");

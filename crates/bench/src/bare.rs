@@ -1,10 +1,13 @@
 //! The cost of HTTP and JSON alone: an axum handler that parses the body of a claim and answers, without pool or journal.
 //!
 //! It has the same routes, allocator and runtime as allod, and answers of the same length, so that a comparison shows the
-//! cost of the actual work.
+//! cost of the actual work. With a file, each claim also waits for a sync of that file, which all claims that wait share.
+
+mod sync;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
+use std::path::Path as FilePath;
 
 use anyhow::{Context, Result};
 use axum::extract::{DefaultBodyLimit, Path};
@@ -14,6 +17,8 @@ use axum::routing::{get, put};
 use axum::serve::ListenerExt;
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
+
+use sync::Syncer;
 
 /// The body of a claim with all fields of the real one.
 #[derive(Debug, Default, Deserialize)]
@@ -44,18 +49,26 @@ struct BareClaimReply<'a> {
 /// The length of an answer without its strings.
 const FIXED_BYTES: usize = 54;
 
-/// Serves until the process ends. Bodies are at least `reply_bytes` long.
-pub fn serve(listener: TcpListener, reply_bytes: usize) -> Result<()> {
+/// Serves until the process ends. Bodies are at least `reply_bytes` long. With `file`, claims are synced to it.
+pub fn serve(listener: TcpListener, reply_bytes: usize, file: Option<&FilePath>) -> Result<()> {
+    let syncer = file.map(Syncer::start).transpose()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let spaces: &'static str = " ".repeat(reply_bytes).leak();
-        let answer = move |path: Path<(String, String)>, body: Json<BareClaimBody>| async move {
-            claim(&path.0, &body.0, reply_bytes, spaces)
+        let answer = move |path: Path<(String, String)>, body: Json<BareClaimBody>| {
+            let syncer = syncer.clone();
+            async move {
+                if let Some(syncer) = syncer {
+                    syncer.sync().await;
+                }
+                claim(&path.0, &body.0, reply_bytes, spaces)
+            }
         };
+        let look = move || async move { blob(Path(reply_bytes)).await };
         let app = Router::new()
-            .route("/v1/pools/{pool}/claims/{key}", put(answer))
+            .route("/v1/pools/{pool}/claims/{key}", put(answer).get(look))
             .route("/blob/{bytes}", get(blob))
             .route("/allocations/{consumer}", put(allocate))
             .layer(DefaultBodyLimit::max(8 << 20));

@@ -4,10 +4,11 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use allod_testkit::reply;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::load::{reply, write_request};
+use crate::load::write_request;
 
 #[derive(Debug)]
 pub struct Caller {

@@ -4,12 +4,12 @@
 //! requests and checks the answers.
 
 pub mod latency;
-pub mod reply;
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use allod_testkit::reply;
 use anyhow::{Context, Result, bail};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};

@@ -46,11 +46,12 @@ fn main() -> ExitCode {
 
 /// Returns whether every bar was met.
 fn run(args: &[String]) -> Result<bool> {
-    if let [first, address, reply_bytes] = args
+    if let [first, address, reply_bytes, file @ ..] = args
         && first == "bare"
     {
         let listener = TcpListener::bind(address)?;
-        bare::serve(listener, reply_bytes.parse().context("not a length")?)?;
+        let reply_bytes = reply_bytes.parse().context("not a length")?;
+        bare::serve(listener, reply_bytes, file.first().map(Path::new))?;
         return Ok(true);
     }
     let mut effort = Effort::Full;

@@ -26,8 +26,7 @@ pub struct BenchServer {
 impl BenchServer {
     /// Starts `allod serve` and waits until it is ready. Its log goes to a file in `scratch`.
     pub fn allod(data: &Path, scratch: &Path, more: &[&str]) -> Result<BenchServer> {
-        let program =
-            std::env::var_os("ALLOD_BENCH_SERVER").map_or_else(server_binary, PathBuf::from);
+        let program = server_binary();
         let address = free_address()?;
         let log = scratch.join("allod.log");
         let mut command = Command::new(&program);
@@ -45,10 +44,19 @@ impl BenchServer {
 
     /// Starts the bare server, with answers of this length.
     pub fn bare(reply_bytes: usize) -> Result<BenchServer> {
+        BenchServer::start_bare(reply_bytes, None)
+    }
+
+    /// The same, with claims that are synced to a file.
+    pub fn bare_with_syncs(reply_bytes: usize, file: &Path) -> Result<BenchServer> {
+        BenchServer::start_bare(reply_bytes, Some(file))
+    }
+
+    fn start_bare(reply_bytes: usize, file: Option<&Path>) -> Result<BenchServer> {
         let program = std::env::current_exe()?;
         let address = free_address()?;
         let mut command = Command::new(&program);
-        command.arg("bare").arg(address.to_string()).arg(reply_bytes.to_string());
+        command.arg("bare").arg(address.to_string()).arg(reply_bytes.to_string()).args(file);
         command.stdin(Stdio::null());
         start(command, &program, address, |address| TcpStream::connect(address).is_ok())
     }
@@ -120,9 +128,11 @@ pub fn stop(child: &mut Child, name: &str, wait_max: Duration) -> Result<()> {
     }
 }
 
-fn server_binary() -> PathBuf {
+/// `ALLOD_BENCH_SERVER`, or the binary beside this one.
+pub fn server_binary() -> PathBuf {
     let own = std::env::current_exe().unwrap_or_default();
-    own.with_file_name("allod")
+    std::env::var_os("ALLOD_BENCH_SERVER")
+        .map_or_else(|| own.with_file_name("allod"), PathBuf::from)
 }
 
 /// An unused loopback address.

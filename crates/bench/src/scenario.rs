@@ -16,6 +16,7 @@ mod pool_script;
 mod resources;
 mod restconf;
 mod shared_journal;
+mod stalls;
 mod watchers;
 
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<ScenarioReport>,
 }
 
-pub const SCENARIOS: [Scenario; 11] = [
+pub const SCENARIOS: [Scenario; 12] = [
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one pool, compared with a handler that only parses",
@@ -82,6 +83,11 @@ pub const SCENARIOS: [Scenario; 11] = [
         name: "restconf",
         what: "id-manager and resource-manager over RESTCONF, compared with native claims; large pools and answers",
         run: restconf::run,
+    },
+    Scenario {
+        name: "stalls",
+        what: "the longest pause of 32 small clients beside the largest of everything that the limits allow",
+        run: stalls::run,
     },
     Scenario {
         name: "watchers",

@@ -36,13 +36,17 @@ const STREAM_END_WAIT: Duration = Duration::from_millis(200);
 /// hyper needs room for a line and for the header of a chunk.
 const BUFFER_BYTES_MIN: usize = 64 * 1024;
 
+/// How much a connection reads before others have their turn. Without it, bytes that arrive faster than they are parsed, such as a
+/// chunk size with endless zeros, would occupy a thread for hundreds of milliseconds: the runtime counts reads, not bytes.
+const READ_BYTES_PER_TURN: usize = 32 * 1024;
+
 /// Serves a connection until it ends, or until `stop` changes and the request in flight is answered.
 pub(crate) async fn serve<S>(app: Arc<App>, socket: S, peer: IpAddr, mut stop: watch::Receiver<()>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let activity = Arc::new(Activity::default());
-    let io = TokioIo::new(MonitoredSocket { socket, activity: activity.clone() });
+    let io = TokioIo::new(MonitoredSocket::new(socket, activity.clone()));
     let service = service_fn(|request: Request<Incoming>| {
         let busy = Busy::new(activity.clone());
         let app = app.clone();
@@ -352,6 +356,14 @@ impl ConnectionClock {
 struct MonitoredSocket<S> {
     socket: S,
     activity: Arc<Activity>,
+    /// Bytes that were read without waiting.
+    read_in_turn: usize,
+}
+
+impl<S> MonitoredSocket<S> {
+    fn new(socket: S, activity: Arc<Activity>) -> MonitoredSocket<S> {
+        MonitoredSocket { socket, activity, read_in_turn: 0 }
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for MonitoredSocket<S> {
@@ -360,11 +372,18 @@ impl<S: AsyncRead + Unpin> AsyncRead for MonitoredSocket<S> {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.read_in_turn >= READ_BYTES_PER_TURN {
+            self.read_in_turn = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let before = into.filled().len();
         let polled = Pin::new(&mut self.socket).poll_read(context, into);
-        if into.filled().len() > before {
+        let count = into.filled().len() - before;
+        if count > 0 {
             self.activity.reading.store(true, Ordering::Relaxed);
         }
+        self.read_in_turn = if polled.is_pending() { 0 } else { self.read_in_turn + count };
         polled
     }
 }
@@ -437,6 +456,39 @@ mod tests {
         assert!((0..50).all(|_| clock.tick(&activity) == TickResult::Continue));
         drop(busy);
         assert!((0..13).any(|_| clock.tick(&activity) == TickResult::Idle));
+    }
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Wakes(AtomicU64);
+
+    impl std::task::Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn socket_that_is_always_readable_lets_others_run() {
+        let wakes = Arc::new(Wakes::default());
+        let waker = wakes.clone().into();
+        let mut context = Context::from_waker(&waker);
+        let mut socket = MonitoredSocket::new(tokio::io::repeat(b'0'), Arc::default());
+        for turn in 1..=3 {
+            let mut read = 0;
+            loop {
+                let mut room = [0; 8192];
+                let mut into = ReadBuf::new(&mut room);
+                match Pin::new(&mut socket).poll_read(&mut context, &mut into) {
+                    Poll::Ready(done) => done.unwrap(),
+                    Poll::Pending => break,
+                }
+                read += into.filled().len();
+                assert!(read <= READ_BYTES_PER_TURN, "{read} bytes without a pause");
+            }
+            // It continues by itself.
+            assert_eq!((read, wakes.0.load(Ordering::Relaxed)), (READ_BYTES_PER_TURN, turn));
+        }
     }
 
     #[test]

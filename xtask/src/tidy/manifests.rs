@@ -23,7 +23,7 @@ const MAY_USE: [(&str, &[&str]); 12] = [
 const FACE: &[&str] = &["core", "edge", "engine"];
 
 /// Crates that are never shipped. They may use all others; no shipped crate may use them.
-const NOT_SHIPPED: [&str; 4] = ["testkit", "sim", "bench", "xtask"];
+const NOT_SHIPPED: [&str; 5] = ["testkit", "sim", "bench", "attack", "xtask"];
 
 /// Dependencies that only the named crates may have, with the reason.
 const RESTRICTED: [(&str, &[&str], &str); 4] = [

@@ -1,7 +1,6 @@
 //! RESTCONF on the real binary: hostile requests, and pools shared by two interfaces.
 
 mod hostile;
-mod memory;
 mod settings;
 mod shared;
 mod terraform;

@@ -30,7 +30,7 @@ impl Script for Claims {
 fn bare_server() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    std::thread::spawn(move || bare::serve(listener, 300));
+    std::thread::spawn(move || bare::serve(listener, 300, None));
     address
 }
 

@@ -7,8 +7,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use allod_testkit::open_files;
 use anyhow::{Context, Result, ensure};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::claim_script::NewClaims;
 use super::{Effort, HOT_POOL};
@@ -22,7 +22,7 @@ const WATCHERS: usize = 10_000;
 const CONNECTIONS: usize = 64;
 
 pub fn run(effort: Effort) -> Result<ScenarioReport> {
-    raise_open_files()?;
+    open_files::raise(WATCHERS)?;
     let scratch = process::scratch()?;
     let server = BenchServer::allod(&scratch.path().join("data"), scratch.path(), &[])?;
     Caller::connect(server.address)?.put_pool("hot", HOT_POOL)?;
@@ -108,16 +108,4 @@ fn all_gone(address: SocketAddr) -> Result<()> {
         std::thread::sleep(Duration::from_millis(20));
     }
     anyhow::bail!("the server still has watchers")
-}
-
-/// Raises the limit of open files, for one socket per watcher.
-fn raise_open_files() -> Result<()> {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum })?;
-    let needed = WATCHERS as u64 + 256;
-    ensure!(
-        maximum.is_none_or(|maximum| maximum >= needed),
-        "the hard limit of open files is {maximum:?}; {needed} are needed (ulimit -Hn)"
-    );
-    Ok(())
 }

@@ -7,7 +7,6 @@ use std::hash::{BuildHasher, RandomState};
 use hashbrown::HashTable;
 
 use super::shared_map::SharedMap;
-
 use crate::command::Idempotency;
 use crate::event::IdempotencyStored;
 

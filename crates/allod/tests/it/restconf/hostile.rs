@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use allod_testkit::memory::Memory;
 use serde_json::json;
 
-use crate::restconf::memory::Memory;
 use crate::restconf::start;
 use crate::restconf::wire::{Reply, allocate, ask, call, connect, read};
 

@@ -1,5 +1,7 @@
 //! Memory of a process, from /proc.
 
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
+
 const MIB: u64 = 1 << 20;
 
 /// The first measurement.
@@ -12,6 +14,12 @@ pub struct Memory {
 impl Memory {
     pub fn of(pid: u32) -> Memory {
         Memory { pid, resident: line(pid, "VmRSS:") }
+    }
+
+    /// The same, with a peak that counts from now on.
+    pub fn with_new_peak(pid: u32) -> Memory {
+        std::fs::write(format!("/proc/{pid}/clear_refs"), "5").unwrap();
+        Memory::of(pid)
     }
 
     /// The growth since the first measurement.

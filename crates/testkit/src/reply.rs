@@ -1,4 +1,4 @@
-//! A minimal HTTP/1.1 parser for the answers of the measured servers: status and a body with a length.
+//! A minimal HTTP/1.1 parser for answers that arrive in pieces: status and a body with a length.
 
 use std::ops::Range;
 
