@@ -21,7 +21,7 @@ mod yang;
 use std::process::ExitCode;
 
 /// Every command with its help. `tidy` checks the documents against this table.
-pub const COMMANDS: [(&str, &str); 10] = [
+pub const COMMANDS: [(&str, &str); 11] = [
     ("test", "install what the tests need, run all tests, end with the line: N passed, N failed"),
     ("ci", "run .ci/run: formatting, clippy, tidy, deny, tests"),
     ("tidy", "check the rules of this code base that no other tool checks"),
