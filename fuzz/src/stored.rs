@@ -5,7 +5,10 @@ use allod_journal::checkpoint::{CheckpointMeta, MemoryCheckpoints};
 use allod_journal::memory::MemoryStorage;
 use allod_journal::segment::{SegmentHeader, SegmentKind, SegmentWriter};
 use allod_journal::{RecordFrame, Tail};
-use allod_record::{CheckpointPart, CheckpointReader, Item, decode, kinds};
+use allod_record::{CheckpointPart, CheckpointReader, Item, decode};
+
+/// The kind of the chunk that ends a checkpoint.
+const CHECKPOINT_ENDED: u64 = 67;
 
 /// A checkpoint with this beginning: its end has the right counts and the right hash, as far as its contents can be read.
 pub fn sealed_checkpoint(contents: &[u8]) -> Vec<u8> {
@@ -14,7 +17,7 @@ pub fn sealed_checkpoint(contents: &[u8]) -> Vec<u8> {
     counts.iter().for_each(|count| put_varint(&mut payload, *count));
     payload.extend_from_slice(blake3::hash(contents).as_bytes());
     let mut sealed = contents.to_vec();
-    for number in [u64::from(kinds::CHECKPOINT_ENDED), 3, payload.len() as u64] {
+    for number in [CHECKPOINT_ENDED, 3, payload.len() as u64] {
         put_varint(&mut sealed, number);
     }
     sealed.extend_from_slice(&payload);

@@ -37,8 +37,12 @@ fn resident() -> Result<u64, Box<dyn Error>> {
 
 /// A state on which everything was decided, and one to which the events were applied.
 fn states(keys: u64, keyed: bool) -> Result<(State, State), Box<dyn Error>> {
-    let limits =
-        Limits { idempotency_keys_max: keys, idempotency_bytes_max: u64::MAX, ..Limits::default() };
+    let limits = Limits {
+        idempotency_keys_max: keys,
+        idempotency_bytes_max: u64::MAX,
+        idempotency_client_percent_max: 100,
+        ..Limits::default()
+    };
     let (mut deciding, mut committed) = (State::new(), State::new());
     let mut run = |command: Command, now_ms| {
         let decided = decide(&mut deciding, &Stamp { now_ms, seed: 1 }, &command, &limits);
