@@ -64,10 +64,10 @@ struct ProviderHolding {
 
 pub(crate) fn of_provider(read: &LongRead<'_>) -> LongReadResult {
     let (capacity, request) = (read.capacity(), read.request);
-    let provider = provider_in_path(capacity, request, || {
+    let provider = read.found(provider_in_path(capacity, request, || {
         let (uuid, unknown) = (request.param(0), unknown_provider(request));
         PlacementError::not_found(format!("Resource provider '{uuid}' not found: {unknown}"))
-    })?;
+    }))?;
     read.ensure_effort(provider.consumer_count())?;
     let consumers = || provider.consumers_from(Uuid::default());
     let held = consumers().map(|consumer| ProviderHolding {

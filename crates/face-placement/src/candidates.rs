@@ -28,7 +28,7 @@ use crate::versions::{Feature, Microversion};
 pub(crate) fn list(read: &LongRead<'_>) -> LongReadResult {
     let (face, request, capacity) = (read.face, read.request, read.capacity());
     let params = CandidatesParams::read(&request.query(), request.version)?;
-    let query = face.look_up(capacity, &params, request.version)?;
+    let query = read.found(face.look_up(capacity, &params, request.version))?;
     let limits = read.search_limits();
     let found = search::candidates(capacity, &query, &limits);
     read.ensure_steps(found.steps)?;

@@ -12,7 +12,7 @@ use allod_edge::Body;
 use allod_engine::{CommitPoint, FrozenRead};
 
 use crate::Placement;
-use crate::error::PlacementError;
+use crate::error::{PlacementError, PlacementResult};
 use crate::json::JsonBuffer;
 use crate::refusals;
 use crate::request::PlacementRequest;
@@ -68,6 +68,11 @@ impl LongRead<'_> {
         self.frozen.at
     }
 
+    /// What was found in the frozen copy. An error carries its position.
+    pub(crate) fn found<T>(&self, found: PlacementResult<T>) -> PlacementResult<T> {
+        found.map_err(|error| error.at(self.frozen.at.position))
+    }
+
     /// Stops the read if a small effort is not enough for a list of this length.
     pub(crate) fn ensure_effort(&self, entries: usize) -> Result<(), ReadStopped> {
         match self.effort {
@@ -102,7 +107,6 @@ impl Placement {
         request: &Arc<PlacementRequest>,
     ) -> HandlerResult {
         let frozen = self.handle.freeze().map_err(|why| refusals::failure(&why))?;
-        let position = frozen.at.position;
         let small = LongRead { face: self, request, frozen: &frozen, effort: Effort::Small };
         let mut answer = read(&small);
         if matches!(answer, Err(ReadStopped::TooLong)) {
@@ -114,7 +118,7 @@ impl Placement {
             answer = self.handle.read_long(work).await.map_err(|why| refusals::failure(&why))?;
         }
         answer.map_err(|stopped| match stopped {
-            ReadStopped::Failed(error) => error.at(position),
+            ReadStopped::Failed(error) => error,
             ReadStopped::TooLong => refusals::unexpected(),
         })
     }

@@ -82,7 +82,7 @@ pub(crate) fn list(read: &LongRead<'_>) -> LongReadResult {
     if !filter.is_single() {
         read.ensure_effort(read.capacity().provider_count())?;
     }
-    let found: Vec<ProviderNow> = filter.find(read.capacity())?.map(copied).collect();
+    let found: Vec<ProviderNow> = read.found(filter.find(read.capacity()))?.map(copied).collect();
     let modified = newest(found.iter().map(|one| one.changed_ms), read.frozen.now_ms);
     let request = request.clone();
     let body = ListParts::body(

@@ -17,12 +17,11 @@ pub(crate) struct SharedMap<K, V> {
 #[derive(Debug, Clone)]
 enum MapNode<K, V> {
     Leaf(Vec<(K, V)>),
-    /// Each child with a key that is not greater than any key in it.
-    Inner(Vec<(K, Arc<MapNode<K, V>>)>),
+    Inner(Vec<MapChild<K, V>>),
 }
 
-/// The second half of a node that was split, and its first key.
-type SplitNode<K, V> = (K, Arc<MapNode<K, V>>);
+/// A node, and a key that is not greater than any key in it.
+type MapChild<K, V> = (K, Arc<MapNode<K, V>>);
 
 impl<K, V> Clone for SharedMap<K, V> {
     fn clone(&self) -> SharedMap<K, V> {
@@ -173,7 +172,7 @@ impl<K: Ord + Clone, V: Clone> MapNode<K, V> {
         }
     }
 
-    fn insert(&mut self, key: K, value: V, split: &mut Option<SplitNode<K, V>>) -> Option<V> {
+    fn insert(&mut self, key: K, value: V, split: &mut Option<MapChild<K, V>>) -> Option<V> {
         match self {
             MapNode::Leaf(entries) => {
                 let at = match entries.binary_search_by(|(own, _)| own.cmp(&key)) {
@@ -243,7 +242,7 @@ fn second_half<K: Clone, T, V>(
     list: &mut Vec<(K, T)>,
     inserted_at: usize,
     node: impl Fn(Vec<(K, T)>) -> MapNode<K, V>,
-) -> Option<SplitNode<K, V>> {
+) -> Option<MapChild<K, V>> {
     if list.len() <= ENTRIES_MAX {
         return None;
     }
@@ -254,7 +253,7 @@ fn second_half<K: Clone, T, V>(
 }
 
 /// Joins a small node with a neighbour, if the two leave room for further entries.
-fn join<K: Ord + Clone, V: Clone>(children: &mut Vec<(K, Arc<MapNode<K, V>>)>, at: usize) {
+fn join<K: Ord + Clone, V: Clone>(children: &mut Vec<MapChild<K, V>>, at: usize) {
     let first = if at + 1 < children.len() { at } else { at.saturating_sub(1) };
     let widths = children.iter().skip(first).take(2).map(|(_, child)| child.width());
     if children.len() > 1 && widths.sum::<usize>() <= ENTRIES_MAX * 3 / 4 {
@@ -267,7 +266,7 @@ fn join<K: Ord + Clone, V: Clone>(children: &mut Vec<(K, Arc<MapNode<K, V>>)>, a
 #[derive(Debug)]
 pub(crate) struct MapRange<'a, K, V> {
     /// By level: the children that follow.
-    above: Vec<std::slice::Iter<'a, (K, Arc<MapNode<K, V>>)>>,
+    above: Vec<std::slice::Iter<'a, MapChild<K, V>>>,
     leaf: std::slice::Iter<'a, (K, V)>,
 }
 
