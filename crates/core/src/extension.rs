@@ -135,9 +135,7 @@ pub(crate) fn due(draft: &Draft<'_>, pool: &Pool) -> Option<DueWork> {
     pool.extension.next_due_ms().filter(|at_ms| *at_ms <= draft.now_ms)?;
     match &pool.extension {
         PoolExtension::None => None,
-        PoolExtension::Blocks(_) => {
-            blocks::decide::return_surplus(draft, pool).map(DueWork::Event)
-        }
+        PoolExtension::Blocks(_) => blocks::decide::return_surplus(draft, pool).map(DueWork::Event),
         PoolExtension::Requests(_) => Some(DueWork::Retry(pool.name.clone())),
     }
 }

@@ -116,10 +116,11 @@ refusals! {
         /// The pool still has claims. Values in quarantine do not prevent its deletion.
         PoolInUse { pool: Arc<str>, held: u64, quarantined: u64 }
             => "pool_in_use", WaitForRelease, "pool '{pool}' has {held} claims held and {quarantined} in quarantine";
-        /// Held values are outside of the new ranges. `held`: how many; it counts only the first 10,000. `sample`: the first
-        /// few of them.
-        HeldOutside { pool: Arc<str>, kind: Kind, held: u64, sample: Vec<(Arc<str>, Span)> }
-            => "held_outside", WaitForRelease, "{held} claim(s) of pool '{pool}' hold values outside the new ranges";
+        /// Held values are outside of the new ranges. `held`: the number of claims, or of the first ones if not all are
+        /// counted. `sample`: the first few of them.
+        HeldOutside { pool: Arc<str>, kind: Kind, held: u64, all: bool, sample: Vec<(Arc<str>, Span)> }
+            => "held_outside", WaitForRelease, "{}{held} claim(s) of pool '{pool}' hold values outside the new ranges",
+               if *all { "" } else { "at least " };
         ClaimUnknown { pool: Arc<str>, key: Arc<str> }
             => "claim_unknown", Reread, "nothing is held under '{key}' in pool '{pool}'";
         ClaimVersionDiffers { pool: Arc<str>, key: Arc<str>, actual: Option<u64> }

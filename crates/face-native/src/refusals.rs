@@ -151,7 +151,7 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
             quarantined: Some(*quarantined),
             ..none
         },
-        Refusal::HeldOutside { pool, kind, held, sample } => RefusalMembers {
+        Refusal::HeldOutside { pool, kind, held, sample, .. } => RefusalMembers {
             pool: Some(pool),
             held: Some(*held),
             sample: sample

@@ -41,6 +41,7 @@ pub fn limits() -> Limits {
         idempotency_ms: 2_000,
         pools_max: 9,
         outbox_max: 6,
+        waiting_requests_per_entry_max: 1,
         ..Limits::default()
     }
 }

@@ -210,6 +210,7 @@ impl World<'_> {
         self.steps += 1;
         let earliest_ms = self.clock.now_ms();
         let answers = running.writer.write_batch(&commands);
+        running.writer.clean_up();
         let doomed_now = self.settle_forks()?;
         let new = self.contents.sync(&self.storage)?;
         self.trace.push(format!("{name} after {before:?}: {commands:?}"));

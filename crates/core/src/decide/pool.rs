@@ -7,19 +7,16 @@ use crate::command::{DeletePool, PutPool};
 use crate::event::{PoolDefined, PoolRemoved};
 use crate::extension;
 use crate::limits::at_most;
+use crate::pool::PoolSpec;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 use crate::requests::state::Requests;
-use crate::pool::PoolSpec;
 use crate::span;
 use crate::state::pool::Pool;
 use crate::state::zones::Zones;
 
 /// The most holders that a refusal names.
 const SAMPLE: usize = 10;
-
-/// The most claims that a refusal counts.
-const COUNTED_MAX: usize = 10_000;
 
 pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refusal> {
     valid::pool_name(&put.pool, draft.limits)?;
@@ -36,7 +33,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refus
             return Ok(Outcome::PoolPut { created: false, generation: pool.generation });
         }
         Some(pool) => {
-            ensure_compatible(pool, put)?;
+            ensure_compatible(draft, pool, put)?;
             ensure_few_rezoned(draft, pool, &put.spec)?;
         }
     }
@@ -56,7 +53,7 @@ fn ensure_editable(pool: Option<&Pool>) -> Result<(), Refusal> {
 }
 
 /// Refuses a change of the kind, and one that leaves held values outside of the ranges.
-fn ensure_compatible(pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
+fn ensure_compatible(draft: &Draft<'_>, pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
     if pool.spec.kind != put.spec.kind {
         return Err(Refusal::PoolKindDiffers { pool: pool.name.clone(), actual: pool.spec.kind });
     }
@@ -66,18 +63,23 @@ fn ensure_compatible(pool: &Pool, put: &PutPool) -> Result<(), Refusal> {
     let gone = span::subtract(&pool.zones.members, &put.spec.members());
     let mut sample = Vec::new();
     let mut claims = BTreeSet::new();
-    // All of them may be many; the first ones are enough for a refusal.
-    let overlapping = gone.iter().flat_map(|gone| pool.overlapping(*gone)).take(COUNTED_MAX);
-    for (slot, row, span) in overlapping.filter(|(_, row, _)| row.held()) {
-        if claims.insert(slot) && sample.len() < SAMPLE {
+    let overlapping = gone.iter().flat_map(|gone| pool.overlapping(*gone));
+    let mut all = true;
+    for ((slot, row, span), looked_at) in overlapping.zip(0..) {
+        // The first ones are enough for a refusal. More of them are too many for one change, held or in quarantine.
+        if looked_at >= draft.limits.claims_per_pool_change_max {
+            all = false;
+            break;
+        }
+        if row.held() && claims.insert(slot) && sample.len() < SAMPLE {
             sample.push((row.key.clone(), span));
         }
     }
     if claims.is_empty() {
         return Ok(());
     }
-    let held = claims.len() as u64;
-    Err(Refusal::HeldOutside { pool: pool.name.clone(), kind: pool.spec.kind, held, sample })
+    let (pool, kind, held) = (pool.name.clone(), pool.spec.kind, claims.len() as u64);
+    Err(Refusal::HeldOutside { pool, kind, held, all, sample })
 }
 
 /// Refuses a change that moves the values of too many claims from one zone to another.

@@ -32,7 +32,7 @@ pub(crate) struct RemovedPool {
 
 /// Removed pools that are in no index. Dropping one takes as long as the pool is large.
 #[derive(Debug)]
-pub struct CleanedPools(#[expect(dead_code, reason = "kept only to be dropped")] Vec<Box<Pool>>);
+pub struct CleanedPools(#[expect(dead_code, reason = "kept only to be dropped")] Vec<RemovedPool>);
 
 /// Spreads consecutive numbers over the table. Clients do not choose them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -124,7 +124,7 @@ impl State {
             }
             // An empty pool counts as one row.
             left -= 1;
-            finished.push(removed.pool);
+            finished.push(removed);
         }
         CleanedPools(finished)
     }

@@ -370,8 +370,13 @@ fn parts_script() -> Vec<(u64, Command)> {
     };
     let ask = |key: &str| {
         let want = Wanted::Id(WantedId::default());
-        let request =
-            Request { user: "admin".into(), services: vec![], redeploy: None, sync_alloc: false, want };
+        let request = Request {
+            user: "admin".into(),
+            services: vec![],
+            redeploy: None,
+            sync_alloc: false,
+            want,
+        };
         (key.into(), request)
     };
     let edit = |at_ms, edit: RequestPoolEdit| {

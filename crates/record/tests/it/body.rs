@@ -49,7 +49,8 @@ proptest! {
 }
 
 fn removed() -> Item {
-    let event = Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "p".into(), claims: 0, requests: 0 }));
+    let event =
+        Event::Pool(PoolEvent::Removed(PoolRemoved { pool: "p".into(), claims: 0, requests: 0 }));
     Item::Entry(Entry { at_ms: 5, cause: Cause::DeletePool, events: vec![event] })
 }
 

@@ -215,7 +215,11 @@ fn event_for_a_missing_claim_changes_nothing() {
         ended(&nowhere, 2),
         ended(&p, 1),
         ended(&p, 5),
-        Event::Pool(PoolEvent::Removed(PoolRemoved { pool: nowhere.clone(), claims: 0, requests: 0 })),
+        Event::Pool(PoolEvent::Removed(PoolRemoved {
+            pool: nowhere.clone(),
+            claims: 0,
+            requests: 0,
+        })),
         Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: nowhere.clone() })),
     ] {
         let mut state = world.state.clone();

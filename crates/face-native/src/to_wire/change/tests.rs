@@ -86,14 +86,8 @@ fn every_event_is_shown_with_what_it_knows() {
             })),
             r#"{"kind":"pool_defined","pool":"p","generation":2,"definition":{"name":"p","generation":2,"kind":"id32","ranges":["1-9"],"exclude":[],"manual":[],"draining":[],"strategy":"lowest","keep_edges":false,"quarantine":0,"lease":null,"reap":false,"labels":{}}}"#,
         ),
-        (
-            removed(0, 0),
-            r#"{"kind":"pool_removed","pool":"p"}"#,
-        ),
-        (
-            removed(3, 2),
-            r#"{"kind":"pool_removed","pool":"p","claims":3,"requests":2}"#,
-        ),
+        (removed(0, 0), r#"{"kind":"pool_removed","pool":"p"}"#),
+        (removed(3, 2), r#"{"kind":"pool_removed","pool":"p","claims":3,"requests":2}"#),
         (
             granted(Some(Kind::Id32), one()),
             r#"{"kind":"claim_granted","pool":"p","key":"k","owner":"t7","value":7,"values":[7],"version":17,"expires":"1970-01-01T00:00:01.000Z","labels":{"a":"b"}}"#,

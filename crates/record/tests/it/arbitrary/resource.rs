@@ -137,9 +137,14 @@ pub fn event() -> impl Strategy<Value = Event> {
         Event::Requests(RequestsEvent::Withdrawn(RequestWithdrawn { pool, key }))
     });
     let keys = (option::of(text()), option::of(text()), option::of(text()));
-    let retry = (number(), keys, any::<bool>()).prop_map(|(at_ms, (after, upto, again), update)| {
-        Retry { at_ms, after, upto, again, update }
-    });
+    let retry =
+        (number(), keys, any::<bool>()).prop_map(|(at_ms, (after, upto, again), update)| Retry {
+            at_ms,
+            after,
+            upto,
+            again,
+            update,
+        });
     let scheduled = (option::of(text()), option::of(retry)).prop_map(|(pool, retry)| {
         Event::Requests(RequestsEvent::RetryScheduled(RetryScheduled { pool, retry }))
     });
