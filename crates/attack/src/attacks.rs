@@ -40,7 +40,7 @@ const LARGE: HarmMax = HarmMax { pause_ms: 200, peak_mib: 640, kept_mib: 96 };
 const STORED: HarmMax = HarmMax { pause_ms: 200, peak_mib: 1024, kept_mib: 256 };
 
 /// What a change may cost that goes to a thousand watchers: it is sent to each of them.
-const WATCHED: HarmMax = HarmMax { pause_ms: 2000, ..STORED };
+const WATCHED: HarmMax = HarmMax { pause_ms: 1000, ..STORED };
 
 const fn attack(
     name: &'static str,

@@ -40,6 +40,9 @@ const BUFFER_BYTES_MIN: usize = 64 * 1024;
 /// chunk size with endless zeros, would occupy a thread for hundreds of milliseconds: the runtime counts reads, not bytes.
 const READ_BYTES_PER_TURN: usize = 32 * 1024;
 
+/// The same for what a connection sends: a change that goes to a thousand watchers is megabytes for each of them.
+const WRITE_BYTES_PER_TURN: usize = 64 * 1024;
+
 /// Serves a connection until it ends, or until `stop` changes and the request in flight is answered.
 pub(crate) async fn serve<S>(app: Arc<App>, socket: S, peer: IpAddr, mut stop: watch::Receiver<()>)
 where
@@ -358,11 +361,35 @@ struct MonitoredSocket<S> {
     activity: Arc<Activity>,
     /// Bytes that were read without waiting.
     read_in_turn: usize,
+    /// Bytes that were written without waiting.
+    written_in_turn: usize,
 }
 
 impl<S> MonitoredSocket<S> {
     fn new(socket: S, activity: Arc<Activity>) -> MonitoredSocket<S> {
-        MonitoredSocket { socket, activity, read_in_turn: 0 }
+        MonitoredSocket { socket, activity, read_in_turn: 0, written_in_turn: 0 }
+    }
+}
+
+impl<S: AsyncWrite + Unpin> MonitoredSocket<S> {
+    /// Writes with `write`, unless it is the turn of others. The client is not slow then.
+    fn write_in_turn(
+        &mut self,
+        context: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if self.written_in_turn >= WRITE_BYTES_PER_TURN {
+            self.written_in_turn = 0;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let polled = write(Pin::new(&mut self.socket), context);
+        self.activity.wrote(&polled);
+        self.written_in_turn = match &polled {
+            Poll::Ready(Ok(count)) => self.written_in_turn + count,
+            _ => 0,
+        };
+        polled
     }
 }
 
@@ -394,9 +421,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for MonitoredSocket<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.socket).poll_write(context, bytes);
-        self.activity.wrote(&polled);
-        polled
+        let bytes = &bytes[..bytes.len().min(WRITE_BYTES_PER_TURN)];
+        self.write_in_turn(context, |socket, context| socket.poll_write(context, bytes))
     }
 
     fn poll_write_vectored(
@@ -404,9 +430,17 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for MonitoredSocket<S> {
         context: &mut Context<'_>,
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.socket).poll_write_vectored(context, parts);
-        self.activity.wrote(&polled);
-        polled
+        let first = parts.iter().find(|part| !part.is_empty()).map_or(&[][..], |part| part);
+        if first.len() >= WRITE_BYTES_PER_TURN {
+            return self.poll_write(context, first);
+        }
+        let mut total = 0;
+        let fits = |part: &&io::IoSlice<'_>| {
+            total += part.len();
+            total <= WRITE_BYTES_PER_TURN
+        };
+        let parts = &parts[..parts.iter().take_while(fits).count()];
+        self.write_in_turn(context, |socket, context| socket.poll_write_vectored(context, parts))
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -488,6 +522,34 @@ mod tests {
             }
             // It continues by itself.
             assert_eq!((read, wakes.0.load(Ordering::Relaxed)), (READ_BYTES_PER_TURN, turn));
+        }
+    }
+
+    #[test]
+    fn socket_that_is_always_writable_lets_others_run() {
+        let large = vec![0; 3 * WRITE_BYTES_PER_TURN];
+        let small = vec![0; 1000];
+        let [large, small] = [&large, &small].map(|bytes| io::IoSlice::new(bytes));
+        let empty = io::IoSlice::new(&[]);
+        let many = vec![small; 500];
+        for parts in [&[large][..], &[empty, large, small], &[small, large], &many] {
+            let wakes = Arc::new(Wakes::default());
+            let waker = wakes.clone().into();
+            let mut context = Context::from_waker(&waker);
+            let mut socket = MonitoredSocket::new(tokio::io::sink(), Arc::default());
+            for turn in 1..=3 {
+                let mut written = 0;
+                while let Poll::Ready(count) =
+                    Pin::new(&mut socket).poll_write_vectored(&mut context, parts)
+                {
+                    let count = count.unwrap();
+                    assert!(count > 0 && count <= WRITE_BYTES_PER_TURN, "{count} bytes at once");
+                    written += count;
+                    assert!(written < 2 * WRITE_BYTES_PER_TURN, "{written} bytes without a pause");
+                }
+                assert_eq!(wakes.0.load(Ordering::Relaxed), turn);
+                assert!(!socket.activity.blocked.load(Ordering::Relaxed));
+            }
         }
     }
 

@@ -134,7 +134,7 @@ impl RunningClients {
         self.counting.store(true, Ordering::Relaxed);
     }
 
-    /// Waits for the pending answers and returns what the clients noticed.
+    /// Waits for the pending answers, at least one that counts for each client, and returns what the clients noticed.
     pub fn finish(self) -> Result<Noticed> {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().map_err(|_| anyhow!("the small clients panicked"))?
@@ -169,6 +169,8 @@ struct SmallConnection {
     pending: Option<(Instant, bool)>,
     /// When the next request is due.
     turn: Instant,
+    /// A request that counts has ended.
+    has_counted: bool,
 }
 
 impl SmallConnection {
@@ -182,6 +184,7 @@ impl SmallConnection {
             input: Vec::new(),
             pending: None,
             turn,
+            has_counted: false,
         }
     }
 
@@ -253,8 +256,12 @@ impl Generator {
         let mut events = Events::with_capacity(256);
         loop {
             let now = Instant::now();
-            let is_over = over.load(Ordering::Relaxed);
-            if is_over && self.connections.iter().all(|connection| connection.pending.is_none()) {
+            let (is_over, counts) =
+                (over.load(Ordering::Relaxed), counting.load(Ordering::Relaxed));
+            let is_done = |connection: &SmallConnection| {
+                is_over && connection.pending.is_none() && (connection.has_counted || !counts)
+            };
+            if self.connections.iter().all(is_done) {
                 return Ok(self.noticed);
             }
             let mut wait = Duration::from_millis(20);
@@ -265,10 +272,8 @@ impl Generator {
                         self.fail(number, format!("no answer for {} s", ANSWER_MAX.as_secs()))?;
                     }
                     Some(_) => {}
-                    None if is_over => {}
-                    None if connection.turn <= now => {
-                        self.send(number, now, counting.load(Ordering::Relaxed))?;
-                    }
+                    None if is_done(connection) => {}
+                    None if connection.turn <= now => self.send(number, now, counts)?,
                     None => wait = wait.min(connection.turn - now),
                 }
             }
@@ -310,6 +315,7 @@ impl Generator {
         };
         let Some((since, counts)) = connection.pending.take() else { return Ok(()) };
         let (took, is_reader) = (since.elapsed(), connection.is_reader());
+        connection.has_counted |= counts;
         if status != if is_reader { 200 } else { 201 } {
             let what = format!("answered {status}: {}", String::from_utf8_lossy(&body));
             self.noticed.error(what);
@@ -332,6 +338,7 @@ impl Generator {
     fn fail(&mut self, number: usize, what: String) -> Result<()> {
         let connection = &mut self.connections[number];
         if let Some((since, true)) = connection.pending.take() {
+            connection.has_counted = true;
             let is_reader = connection.is_reader();
             let times = if is_reader { &mut self.noticed.reads } else { &mut self.noticed.writes };
             times.push(since.elapsed());
@@ -394,6 +401,14 @@ mod tests {
         assert_eq!((noticed.errors, &noticed.described), (0, &Vec::new()));
         assert!(!noticed.reads.is_empty() && Noticed::longest(&noticed.reads) > Duration::ZERO);
         assert!(noticed.values.len() > 1 && noticed.has_duplicates());
+    }
+
+    #[test]
+    fn each_client_has_an_answer_that_counts() {
+        let running = clients(server(FOUND, CREATED, usize::MAX)).start().unwrap();
+        running.count();
+        let noticed = running.finish().unwrap();
+        assert!(!noticed.reads.is_empty() && !noticed.writes.is_empty(), "{noticed:?}");
     }
 
     #[test]
