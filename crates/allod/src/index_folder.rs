@@ -74,7 +74,9 @@ fn remove_left_behind(around: &Path, now: SystemTime) -> io::Result<()> {
         let path = entry.path();
         let Ok(_lock) = FolderLock::take(&path) else { continue };
         match fs::remove_dir_all(&path) {
-            Ok(()) => info!(path = %path.display(), "removed the index of a server that was killed"),
+            Ok(()) => {
+                info!(path = %path.display(), "removed the index of a server that was killed")
+            }
             Err(error) => warn!(path = %path.display(), %error, "cannot remove an old index"),
         }
     }

@@ -20,14 +20,8 @@ const DEFINITIONS_MAX: usize = 2;
 /// Whether the file is part of the product; tests and tools are not.
 fn is_shipped(file: &File) -> bool {
     let path = &file.path;
-    let elsewhere = [
-        "crates/testkit/",
-        "crates/sim/",
-        "crates/bench/",
-        "crates/attack/",
-        "fuzz/",
-        "xtask/",
-    ];
+    let elsewhere =
+        ["crates/testkit/", "crates/sim/", "crates/bench/", "crates/attack/", "fuzz/", "xtask/"];
     path.contains("/src/") && !elsewhere.iter().any(|folder| path.starts_with(folder))
 }
 

@@ -83,12 +83,22 @@ impl<'de> Deserialize<'de> for ValuesV1 {
                 while let Some(SpanV1(span)) = seq.next_element()? {
                     spans.push(span);
                 }
+                if overlap(&spans) {
+                    return Err(A::Error::custom("a claim with a value twice"));
+                }
                 Values::new(&spans).ok_or_else(none)
             }
         }
 
         deserializer.deserialize_seq(Spans).map(ValuesV1)
     }
+}
+
+/// Whether two of the spans have a value in common. No decision grants such a claim, and it cannot be applied.
+fn overlap(spans: &[Span]) -> bool {
+    let mut sorted = spans.to_vec();
+    sorted.sort_unstable_by_key(|span| span.first);
+    sorted.windows(2).any(|pair| pair[0].last >= pair[1].first)
 }
 
 #[cfg(test)]
@@ -110,5 +120,19 @@ mod tests {
     fn claim_without_values_is_rejected() {
         assert!(postcard::from_bytes::<ValuesV1>(&[0]).is_err());
         assert_eq!(postcard::from_bytes::<ValuesV1>(&[1, 7, 0]).unwrap().0.first(), Span::one(7));
+    }
+
+    #[test]
+    fn claim_with_a_value_twice_is_rejected() {
+        for (bytes, wanted) in [
+            (&[2, 7, 1, 9, 0][..], Some(2)),
+            (&[2, 9, 0, 7, 1], Some(2)),
+            (&[2, 7, 1, 8, 0], None),
+            (&[2, 8, 0, 7, 1], None),
+            (&[3, 1, 0, 5, 0, 1, 0], None),
+        ] {
+            let read = postcard::from_bytes::<ValuesV1>(bytes).ok();
+            assert_eq!(read.map(|ValuesV1(values)| values.spans().count()), wanted, "{bytes:?}");
+        }
     }
 }
