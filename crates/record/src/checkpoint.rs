@@ -400,7 +400,8 @@ impl<R: Read> CheckpointReader<R> {
                     | kinds::REQUEST_ANSWERED
                     | kinds::NOTICE_QUEUED
                     | kinds::NOTICE_TRIED
-                    | kinds::ALARM_CHANGED,
+                    | kinds::ALARM_CHANGED
+                    | kinds::RETRY_SCHEDULED,
                     _,
                 ) => {
                     return self.next_event(found);
