@@ -123,7 +123,6 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.get(key)?;
         let mut node = Arc::make_mut(&mut self.root);
         loop {
             match node {
@@ -143,7 +142,6 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.get(key)?;
         let value = Arc::make_mut(&mut self.root).remove(key)?;
         self.len -= 1;
         while let MapNode::Inner(children) = &*self.root {

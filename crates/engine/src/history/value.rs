@@ -317,9 +317,11 @@ impl ValueSearch<'_> {
         let order = HistoryOrder::OldestFirst;
         let removals = [TermGroup::Removals(pool)];
         let removed = reader.find_event(&removals, (position + 1, end), order, |event| {
-            removes(event, pool).then_some(())
+            let Event::Pool(PoolEvent::Removed(event)) = event else { return None };
+            (event.pool == *pool).then_some(event.claims)
         })?;
-        if let Some((removed, ())) = removed {
+        let ended = removed.map_or(0, |(_, claims)| claims);
+        if let Some((removed, _)) = removed {
             end = removed;
             live.clear();
         }
@@ -333,6 +335,10 @@ impl ValueSearch<'_> {
             }
             Ok(!self.done())
         })?;
+        // A claim that ended with the pool has no event of its own, and its grant may have been trimmed.
+        if ended > 0 && !self.done() {
+            return Err(HistoryError::Trimmed { oldest_position: oldest - 1 });
+        }
         for ClaimIn { claim, .. } in live {
             if let Some(first) = self.decide(claim.values.spans()) {
                 self.alive.push(LiveClaim { first, found: FoundClaim::Whole(claim) });

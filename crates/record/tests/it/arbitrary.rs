@@ -48,7 +48,12 @@ fn spans() -> impl Strategy<Value = Vec<Span>> {
 fn values() -> impl Strategy<Value = Values> {
     prop_oneof![
         span().prop_map(Values::one),
-        vec(span(), 1..6).prop_map(|spans| Values::new(&spans).unwrap())
+        // Ascending, and no value twice.
+        vec(span(), 1..6).prop_map(|mut spans| {
+            spans.sort_unstable_by_key(|span| span.first);
+            spans.dedup_by(|next, kept| next.first <= kept.last);
+            Values::new(&spans).unwrap()
+        })
     ]
 }
 

@@ -41,11 +41,11 @@ impl ProjectUsages {
     pub(crate) fn add(&mut self, consumer: &mut Consumer) {
         let key = (consumer.project.clone(), consumer.user.clone(), consumer.consumer_type.clone());
         // All consumers of one owner share these strings.
-        if let Some((key, _)) = self.rows.get_key_value(&key) {
-            (consumer.project, consumer.user, consumer.consumer_type) = key.clone();
-        }
-        if self.rows.get(&key).is_none() {
-            self.rows.insert(key.clone(), Arc::default());
+        match self.rows.get_key_value(&key) {
+            Some((known, _)) => {
+                (consumer.project, consumer.user, consumer.consumer_type) = known.clone();
+            }
+            None => drop(self.rows.insert(key.clone(), Arc::default())),
         }
         let Some(usage) = self.rows.get_mut(&key).map(Arc::make_mut) else { return };
         usage.consumers += 1;

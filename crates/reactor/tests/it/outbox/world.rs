@@ -58,7 +58,8 @@ impl World {
     }
 
     pub async fn on(storage: MemoryStorage) -> World {
-        let limits = CoreLimits { outbox_max: 10_000, ..CoreLimits::default() };
+        let (outbox_max, requests_per_edit_max) = (10_000, 10_000);
+        let limits = CoreLimits { outbox_max, requests_per_edit_max, ..CoreLimits::default() };
         let config = Config { limits, ..Config::default() };
         let checkpoints = Arc::new(MemoryCheckpoints::new());
         let engine = Engine::start(Arc::new(storage.open()), checkpoints, config).unwrap();
