@@ -370,7 +370,11 @@ mod tests {
 
     #[test]
     fn a_body_that_is_full_stays_below_its_limit_and_one_more_item_would_not_fit() {
-        let limits = limits(&[("body_bytes_max", 10_000), ("consumers_per_request_max", 10_000)]);
+        let limits = limits(&[
+            ("body_bytes_max", 10_000),
+            ("consumers_per_request_max", 10_000),
+            ("allocations_per_request_max", 100_000),
+        ]);
         let full = consumers_max(&limits).unwrap();
         let provider = provider(0, 0);
         let body = allocations(&limits, &provider, 1).unwrap().body.unwrap();
@@ -392,6 +396,7 @@ mod tests {
             ("body_bytes_max", 10_000),
             ("ranges_per_pool_max", 50),
             ("consumers_per_request_max", 3),
+            ("allocations_per_request_max", 100),
             ("ops_per_transaction_max", 4),
             ("values_per_transaction_max", 8),
             ("values_per_claim_max", 100),
