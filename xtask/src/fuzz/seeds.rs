@@ -145,7 +145,7 @@ fn without_end(checkpoint: &[u8]) -> &[u8] {
     &checkpoint[..end.unwrap_or(checkpoint.len())]
 }
 
-/// The golden segment, and the golden journals as parts with their lengths, of which the target makes a backup.
+/// The golden segment, and the golden journals as parts with their lengths, from which the target makes a backup.
 fn segments(root: &Path) -> Result<Vec<Vec<u8>>> {
     let mut seeds = Vec::new();
     for (_, bytes) in files(&root.join("crates/journal/golden"))? {
