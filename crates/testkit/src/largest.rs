@@ -282,8 +282,8 @@ fn consumers(provider: &str, run: u64, count: u64) -> String {
 fn consumers_max(limits: &ReportedLimits) -> Result<u64> {
     let each = consumers(&provider(0, 0), 0, 1).len() + 1;
     let room = limits.items("body_bytes_max", each, 400)?;
-    // One amount each, and four for the consumer; a reshape also has a provider with one inventory.
-    let amounts = limits.get("allocations_per_request_max")?.saturating_sub(5) / 5;
+    // One amount each, and four for the consumer; a reshape also has a provider, with its old and its new inventory.
+    let amounts = limits.get("allocations_per_request_max")?.saturating_sub(6) / 5;
     Ok(room.min(amounts).min(limits.get("consumers_per_request_max")?))
 }
 
