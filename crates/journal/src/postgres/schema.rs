@@ -72,7 +72,8 @@ pub fn ensure(
         Ok(rows.map_err(failed)?.first().is_some_and(|row| row.get(0)))
     };
     if !exists(session, &about)? {
-        if exists(session, &format!("{schema}.journal"))? {
+        // All tables are created in one transaction, so another server may have created them since the first question.
+        if exists(session, &format!("{schema}.journal"))? && !exists(session, &about)? {
             let what = format!("schema {schema} has a table journal that is not from allod");
             return Err(JournalError::Unusable { what });
         }
