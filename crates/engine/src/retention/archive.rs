@@ -81,7 +81,10 @@ impl Archive {
     /// Removes the access of other users to the segments.
     pub(super) fn tighten(&self) {
         if self.folder.is_dir() {
-            private::tighten(&self.folder, |name| name.ends_with(SUFFIX));
+            private::tighten(&self.folder, |name| {
+                // A killed server leaves an unfinished segment behind.
+                name.strip_suffix(SUFFIX_UNFINISHED).unwrap_or(name).ends_with(SUFFIX)
+            });
         }
     }
 

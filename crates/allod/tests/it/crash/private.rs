@@ -76,7 +76,9 @@ fn no_other_user_can_read_the_files_of_a_server() {
     assert!(restored.status.success(), "{restored:?}");
     assert_private(Path::new(&copy));
 
-    // As an older version left them.
+    // As an older version left them, killed while it wrote to the archive.
+    let unfinished = "00000000000000000900-00000000000000000901.segment.tmp";
+    fs::write(Path::new(archive).join(unfinished), "unfinished").unwrap();
     for path in [all(Path::new(data)), all(Path::new(archive))].concat() {
         let open = if path.is_dir() { 0o755 } else { 0o644 };
         fs::set_permissions(&path, fs::Permissions::from_mode(open)).unwrap();
