@@ -129,6 +129,7 @@ static TABLE: &[LimitRow] = table![
     restconf.restconf_body_bytes_max,
     restconf.restconf_streams_max,
     restconf.restconf_large_reads_max,
+    restconf.pools_per_read_max,
     restconf.edits_per_request_max,
     restconf.plans_max,
     restconf.stream_heartbeat_ms,

@@ -71,11 +71,11 @@ limits! {
     /// Providers that one request moves to another parent.
     providers_per_move_max = 50_000,
     /// Entries of id pools that one edit writes or releases, with the ranges of ids that they and the pools list.
-    ids_per_edit_max = 1000,
+    ids_per_edit_max = 5000,
     /// Ids that one key of an id pool gets.
     ids_per_range_max = 65_536,
     /// Requests to resource pools that one edit writes, withdraws, or gives another value.
-    requests_per_edit_max = 1000,
+    requests_per_edit_max = 2000,
     /// Pools that one edit of id pools or resource pools changes or removes.
     pools_per_edit_max = 1000,
     /// Pools with requests of one key that must all get the same id.

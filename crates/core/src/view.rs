@@ -75,6 +75,11 @@ pub fn pool(state: &State, name: &str, now_ms: u64) -> Option<PoolView> {
     state.pool(name).map(|pool| shown(pool, now_ms))
 }
 
+/// The number of pools.
+pub fn pool_count(state: &State) -> usize {
+    state.pools.len()
+}
+
 /// Pools whose name starts with `prefix`, in order of name, after the one named `after`.
 pub fn pools(
     state: &State,

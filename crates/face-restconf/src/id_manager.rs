@@ -27,6 +27,7 @@ use std::sync::Arc;
 use allod_core::event::Event;
 use allod_core::refusal::{BlocksRefusal, Refusal, Refused};
 use allod_core::view::blocks as view;
+use allod_core::view::pool_count;
 use allod_engine::Snapshot;
 
 use self::nodes::IdManagerNodes;
@@ -90,6 +91,17 @@ impl YangModel for IdManager {
             return Ok(None);
         }
         Ok(read::read(&self.nodes, &self.settings, snapshot.state, target))
+    }
+
+    fn exists(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Result<bool> {
+        if target.steps.iter().all(|step| step.keys.is_empty()) {
+            return Ok(view::names(snapshot.state).next().is_some());
+        }
+        Ok(self.read(snapshot, target, Content::All)?.is_some())
+    }
+
+    fn tree_size(&self, snapshot: &Snapshot<'_>) -> usize {
+        pool_count(snapshot.state)
     }
 
     fn changed(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<LastChange> {

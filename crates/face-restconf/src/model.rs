@@ -150,6 +150,16 @@ pub trait YangModel: Send + Sync {
         content: Content,
     ) -> Result<Option<Box<dyn NodeSource>>>;
 
+    /// Whether the target exists.
+    fn exists(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Result<bool> {
+        Ok(self.read(snapshot, target, Content::All)?.is_some())
+    }
+
+    /// The number of pools and alarms that a read or a replacement of a target without list keys looks at.
+    fn tree_size(&self, _snapshot: &Snapshot<'_>) -> usize {
+        0
+    }
+
     /// When the target or anything below it last changed. `None`: unknown; the newest position is used.
     fn changed(&self, _snapshot: &Snapshot<'_>, _target: &InstancePath) -> Option<LastChange> {
         None

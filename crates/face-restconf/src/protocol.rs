@@ -39,7 +39,7 @@ use allod_engine::{Handle, Snapshot};
 use hashbrown::HashMap;
 use tokio::sync::Semaphore;
 
-use crate::error::{RestconfError, Result};
+use crate::error::{ErrorTag, RestconfError, Result};
 use crate::model::{Content, InstancePath, LastChange, YangModel};
 use crate::settings::RestconfSettings;
 use crate::tree::{NodeSource, SourceList};
@@ -147,13 +147,36 @@ impl Restconf {
         content: Content,
     ) -> Result<Option<Box<dyn NodeSource>>> {
         if let Some(first) = target.steps.first() {
-            return self.owner(first.node)?.read(snapshot, target, content);
+            let model = self.owner(first.node)?;
+            self.ensure_small_tree(&**model, snapshot, target)?;
+            return model.read(snapshot, target, content);
         }
         let mut all = Vec::new();
         for model in &self.models {
+            self.ensure_small_tree(&**model, snapshot, target)?;
             all.extend(model.read(snapshot, target, content)?);
         }
         Ok(Some(Box::new(SourceList(all))))
+    }
+
+    /// Refuses a target that has all pools below it if there are many: each is copied while writers wait.
+    fn ensure_small_tree(
+        &self,
+        model: &dyn YangModel,
+        snapshot: &Snapshot<'_>,
+        target: &InstancePath,
+    ) -> Result<()> {
+        let max = self.settings.pools_per_read_max;
+        let size = model.tree_size(snapshot) as u64;
+        if size <= max || target.steps.iter().any(|step| !step.keys.is_empty()) {
+            return Ok(());
+        }
+        Err(RestconfError::protocol(
+            ErrorTag::TooBig,
+            format!(
+                "the tree has up to {size} pools and alarms; pools_per_read_max is {max}; name a pool in the path, or raise the limit"
+            ),
+        ))
     }
 
     /// When the target last changed. If the model does not know, the newest position is used.

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use allod_core::event::Event;
 use allod_core::refusal::{Refusal, Refused, RequestsRefusal};
 use allod_core::view::requests as view;
+use allod_core::view::{alarms, pool_count};
 use allod_engine::Snapshot;
 
 use self::alarms::AlarmNodes;
@@ -105,6 +106,17 @@ impl YangModel for ResourcePools {
         _content: Content,
     ) -> Result<Option<Box<dyn NodeSource>>> {
         Ok(self.data_at(snapshot.state, target))
+    }
+
+    fn exists(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Result<bool> {
+        match &target.steps[..] {
+            [top] if top.node == self.top => Ok(view::names(snapshot.state).next().is_some()),
+            _ => Ok(self.data_at(snapshot.state, target).is_some()),
+        }
+    }
+
+    fn tree_size(&self, snapshot: &Snapshot<'_>) -> usize {
+        pool_count(snapshot.state) + alarms(snapshot.state).len()
     }
 
     fn changed(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Option<LastChange> {

@@ -15,6 +15,8 @@ pub struct RestconfSettings {
     pub restconf_streams_max: u64,
     /// Concurrent replies that are large enough to be streamed (503 with Retry-After).
     pub restconf_large_reads_max: u64,
+    /// Pools and alarms in a read or a replacement of a whole tree (413).
+    pub pools_per_read_max: u64,
     /// Edits in one YANG Patch, or top-level nodes in one request (413).
     pub edits_per_request_max: u64,
     /// Attempts to plan an edit while other requests change the same data (409 in-use).
@@ -33,6 +35,7 @@ impl Default for RestconfSettings {
             restconf_body_bytes_max: 16 << 20,
             restconf_streams_max: 256,
             restconf_large_reads_max: 64,
+            pools_per_read_max: 10_000,
             edits_per_request_max: 10_000,
             plans_max: 16,
             stream_heartbeat_ms: 15_000,
@@ -47,6 +50,7 @@ impl RestconfSettings {
         for (name, value) in [
             ("restconf_body_bytes_max", self.restconf_body_bytes_max),
             ("restconf_large_reads_max", self.restconf_large_reads_max),
+            ("pools_per_read_max", self.pools_per_read_max),
             ("edits_per_request_max", self.edits_per_request_max),
             ("plans_max", u64::from(self.plans_max)),
             ("stream_heartbeat_ms", self.stream_heartbeat_ms),

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use allod_core::blocks::command::BlocksCommand;
+use allod_core::command::Command;
 use allod_core::random;
 use allod_edge::{App, Body};
 use allod_engine::{Config, Engine, Handle};
@@ -394,6 +396,43 @@ async fn idle_stream_has_heartbeats_with_the_position() {
         assert!(began.elapsed() < Duration::from_secs(5));
     }
     assert_eq!(messages.next().await, Some((3, None)));
+}
+
+#[tokio::test]
+async fn removal_of_a_pool_is_seen_by_each_watcher_that_may_have_a_claim_in_it() {
+    let server = Server::start(Config::default(), WatchLimits::default()).await;
+    for pool in ["p", "q"] {
+        let path = format!("/v1/pools/{pool}");
+        server.change("PUT", &path, r#"{"kind":"id32","ranges":["0-9"]}"#).await;
+        server.change("PUT", &format!("{path}/claims/a"), r#"{"owner":"tenant-1"}"#).await;
+    }
+    // As the id-manager's interface deletes a pool: with its claims.
+    let delete = Command::Blocks(BlocksCommand::Delete { pool: "p".into() });
+    server.handle.submit(delete).await.unwrap().answer.unwrap();
+    server.change("PUT", "/v1/pools/q/claims/b", r#"{"owner":"tenant-1"}"#).await;
+    let end = server.handle.status().at.position;
+    // (filter, whether it sees the removal, whether it sees the claim in the other pool)
+    for (filter, removal, claim) in [
+        ("pool=p", true, false),
+        ("pool=q", false, true),
+        ("owner_prefix=tenant-1", true, true),
+        ("owner_prefix=tenant-1&pool=p", true, false),
+        ("pool=p&kind=claim_granted", false, false),
+        ("kind=pool_removed", true, false),
+    ] {
+        let path = format!("/v1/watch?from={}&{filter}", end - 2);
+        let mut messages = Messages::new(server.send("GET", &path, "").await);
+        let mut seen = Vec::new();
+        loop {
+            let (id, data) = messages.next().await.unwrap();
+            seen.extend(data.map(|data| data["events"][0]["kind"].as_str().unwrap().to_owned()));
+            if id == end {
+                break;
+            }
+        }
+        assert_eq!(seen.contains(&"pool_removed".to_owned()), removal, "{filter}: {seen:?}");
+        assert_eq!(seen.contains(&"claim_granted".to_owned()), claim, "{filter}: {seen:?}");
+    }
 }
 
 #[tokio::test]

@@ -13,8 +13,8 @@ use super::{Restconf, errors};
 use crate::edit::patch::YangPatch;
 use crate::error::{ErrorTag, RestconfError, Result};
 use crate::model::{
-    CallPlan, Content, Edit, InstancePath, OperationCall, OperationOutput, PathStep,
-    RequestedEdits, YangModel,
+    CallPlan, Edit, EditOp, InstancePath, OperationCall, OperationOutput, PathStep, RequestedEdits,
+    YangModel,
 };
 use crate::yang::NodeKind;
 
@@ -64,6 +64,9 @@ impl Restconf {
                         Cow::Owned(self.edits_of(snapshot, &**model, patch)?)
                     }
                 };
+                for edit in edits.iter().filter(|edit| edit.op != EditOp::Merge) {
+                    self.ensure_small_tree(&**model, snapshot, &edit.target)?;
+                }
                 let edits = RequestedEdits { edits: &edits, unchanged };
                 Ok((model.plan(snapshot, edits)?, snapshot.at))
             })?;
@@ -116,7 +119,7 @@ impl Restconf {
         if !request.must_exist && !request.conditions.apply_to_edits() {
             return Ok(());
         }
-        let is_there = self.source(snapshot, target, Content::All)?.is_some();
+        let is_there = self.exists(snapshot, target)?;
         let now = is_there.then(|| self.changed(snapshot, target));
         request.conditions.check_edit(now.as_ref())?;
         if request.must_exist && !is_there && !self.is_implicit_container(snapshot, target)? {
@@ -141,7 +144,14 @@ impl Restconf {
         while above.steps.last().is_some_and(groups) {
             above.steps.pop();
         }
-        Ok(above.steps.is_empty() || self.source(snapshot, &above, Content::All)?.is_some())
+        Ok(above.steps.is_empty() || self.exists(snapshot, &above)?)
+    }
+
+    fn exists(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> Result<bool> {
+        match target.steps.first() {
+            Some(first) => self.owner(first.node)?.exists(snapshot, target),
+            None => Ok(true),
+        }
     }
 
     /// The model of all edits. A request is one command, so its edits must belong to one model.

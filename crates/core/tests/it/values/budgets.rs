@@ -341,4 +341,21 @@ fn amounts_and_moved_providers_are_limited() {
         ask(&mut world, "update top parent=other"),
         "no limit_exceeded: providers_per_move_max is 2, the request has 3"
     );
+    play(
+        &mut world,
+        "
+        stock top VCPU=100 DISK_GB=100
+        stock other VCPU=100 DISK_GB=100
+        # Each consumer counts as four amounts, with those that are set and those that it has.
+        take c1 top:VCPU=1 top:DISK_GB=1 other:VCPU=1 other:DISK_GB=1
+        take c2 top:VCPU=1 | c3 top:VCPU=1
+        take c2 top:VCPU=1 top:DISK_GB=1 | c3 top:VCPU=1 -> no limit_exceeded: allocations_per_request_max is 12, the request has 13
+        take c4 top:VCPU=1 top:DISK_GB=1 | c5 top:VCPU=1 top:DISK_GB=1
+        take c6 top:VCPU=1 top:DISK_GB=1 | c7 top:VCPU=1 top:DISK_GB=1 other:VCPU=1 -> no limit_exceeded: allocations_per_request_max is 12, the request has 13
+        # What one consumer holds can always be released.
+        limit allocations_per_request_max=4
+        give c1
+        take c6 top:VCPU=1 -> no limit_exceeded: allocations_per_request_max is 4, the request has 5
+        ",
+    );
 }

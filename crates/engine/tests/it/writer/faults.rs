@@ -110,6 +110,24 @@ fn too_large_command_fails_alone() {
 }
 
 #[test]
+fn command_that_is_certainly_too_large_is_refused_before_it_is_decided() {
+    let storage = MemoryStorage::new();
+    let config = Config { batch_bytes_max: 300, ..Config::default() };
+    let mut server = lead(&storage, &config);
+    // If they were decided, the pool would be unknown.
+    for (key, too_large) in [("k".repeat(298), false), ("k".repeat(400), true)] {
+        let command = claim("p", &key);
+        let smallest = command.bytes_min();
+        let answer = server.write_batch(&[command]).remove(0);
+        let bytes = match answer {
+            Err(EngineError::TooLarge { max: 300, bytes }) => Some(bytes),
+            _ => None,
+        };
+        assert_eq!(bytes, too_large.then_some(smallest));
+    }
+}
+
+#[test]
 fn commands_that_do_not_fit_are_left_for_the_next_batch() {
     let storage = MemoryStorage::new();
     let config = Config { batch_bytes_max: 300, ..Config::default() };

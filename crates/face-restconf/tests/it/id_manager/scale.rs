@@ -7,7 +7,11 @@ use std::time::{Duration, Instant};
 use allod_engine::Clock;
 use allod_testkit::transcript::ManualClock;
 
-use crate::id_manager::server::Server;
+use allod_face_restconf::RestconfSettings;
+use allod_journal::checkpoint::MemoryCheckpoints;
+use allod_journal::memory::MemoryStorage;
+
+use crate::id_manager::server::{Server, Setup};
 
 const MANY: u32 = 100_000;
 
@@ -125,4 +129,39 @@ async fn scenario_90_a_clock_that_steps_back_does_not_end_leases() {
     clock.0.fetch_add(3_600_000 + 60_000, Ordering::Relaxed);
     assert_eq!(server.allocate("e", "c").await, Some(1));
     assert_eq!(server.allocate("e", "a").await, None);
+}
+
+#[tokio::test]
+async fn the_tree_of_all_pools_is_refused_above_the_limit_and_single_pools_are_not() {
+    let restconf = RestconfSettings { pools_per_read_max: 2, ..RestconfSettings::default() };
+    let setup = Setup { restconf, ..Setup::default() };
+    let journal = Arc::new(MemoryStorage::new().open());
+    let checkpoints = Arc::new(MemoryCheckpoints::new());
+    let server = Server::start(journal, checkpoints, ManualClock::morning(), &setup).await;
+    let tree = "/rests/data/id-manager:id-pools";
+    let pools = |name: &str| {
+        format!(
+            r#"{{"id-manager:id-pools":{{"id-pool":[{{"pool-name":"{name}","block-size":10,"available-ids-holder":{{"start":1,"end":9,"cursor":0}},"released-ids-holder":{{"delayed-time-sec":0}}}}]}}}}"#
+        )
+    };
+    // A merge looks only at the pools that it names.
+    for (name, status) in [("a", 201), ("b", 204), ("c", 204), ("d", 204)] {
+        let method = if status == 201 { "PUT" } else { "PATCH" };
+        let answer = server.ask(method, tree, &pools(name)).await;
+        assert_eq!(answer.status, status, "{name}: {}", answer.body);
+    }
+    let reads = [tree, "/rests/data/id-manager:id-pools/id-pool", "/rests/data"];
+    for path in reads {
+        let answer = server.ask("GET", path, "").await;
+        assert_eq!(answer.status, 413, "{path}: {}", answer.body);
+        assert!(answer.body.contains("too-big") && answer.body.contains("pools_per_read_max is 2"));
+    }
+    for (method, body) in [("PUT", pools("e")), ("DELETE", String::new())] {
+        assert_eq!(server.ask(method, tree, &body).await.status, 413, "{method}");
+    }
+    for (method, name) in [("GET", "a"), ("DELETE", "a"), ("DELETE", "b")] {
+        let answer = server.ask(method, &format!("{tree}/id-pool={name}"), "").await;
+        assert!([200, 204].contains(&answer.status), "{method} {name}: {}", answer.body);
+    }
+    assert_eq!(server.ask("GET", tree, "").await.status, 200);
 }
