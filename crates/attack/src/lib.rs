@@ -18,7 +18,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use allod_testkit::memory::Memory;
-use allod_testkit::small_clients::{Noticed, SmallClients};
+use allod_testkit::small_clients::{Noticed, RunningClients, SmallClients};
 use anyhow::Result;
 
 use disk_witness::DiskWitness;
@@ -69,23 +69,15 @@ pub struct Sent {
 
 /// Runs an attack against this binary. An error means that it could not be run; what it found is in the outcome.
 pub fn run(attack: &'static Attack, binary: &Path, effort: Effort) -> Result<Outcome> {
-    let flags = if effort == Effort::Quick { attack.quick_flags } else { &[] };
-    let running = RunningTarget::start(binary, attack.auth, flags, effort)?;
+    let running = start(attack, binary, effort)?;
     let target = &running.target;
-    let clients = SmallClients {
-        address: target.address,
-        clients: HONEST_CLIENTS,
-        pace: PACE,
-        token: target.tokens.as_ref().map(|tokens| tokens.admin.clone()),
-        run: "honest".to_owned(),
-    };
-    clients.prepare()?;
-    let clients = clients.start()?;
-    std::thread::sleep(WARM_UP);
+    let clients = start_honest_clients(target)?;
     let memory = Memory::with_new_peak(running.pid());
     let disk = DiskWitness::start(running.folder())?;
     clients.count();
+    let begun = Instant::now();
     let sent = (attack.run)(target);
+    let lasted = begun.elapsed();
     std::thread::sleep(COOL_DOWN);
     let noticed = clients.finish();
     let longest_sync = disk.finish()?;
@@ -102,12 +94,72 @@ pub fn run(attack: &'static Attack, binary: &Path, effort: Effort) -> Result<Out
         outcome.harm(format!("the server does not answer afterwards: {error:#}"));
         return Ok(outcome);
     }
-    outcome.peak_mib(memory.peak_mib());
-    outcome.kept_mib(settled(&running, &memory, attack.harm.kept_mib)?);
+    let mut grown = Growth::of(&running, &memory, attack.harm)?;
     if let Err(error) = running.stop_and_verify(binary) {
         outcome.harm(format!("{error:#}"));
     }
+    if grown.is_beyond(attack.harm) {
+        let honest = without_attack(attack, binary, effort, lasted)?;
+        grown.peak_mib = grown.peak_mib.saturating_sub(honest.peak_mib);
+        grown.kept_mib = grown.kept_mib.saturating_sub(honest.kept_mib);
+    }
+    outcome.peak_mib(grown.peak_mib);
+    outcome.kept_mib(grown.kept_mib);
     Ok(outcome)
+}
+
+fn start(attack: &Attack, binary: &Path, effort: Effort) -> Result<RunningTarget> {
+    let flags = if effort == Effort::Quick { attack.quick_flags } else { &[] };
+    RunningTarget::start(binary, attack.auth, flags, effort)
+}
+
+fn start_honest_clients(target: &Target) -> Result<RunningClients> {
+    let clients = SmallClients {
+        address: target.address,
+        clients: HONEST_CLIENTS,
+        pace: PACE,
+        token: target.tokens.as_ref().map(|tokens| tokens.admin.clone()),
+        run: "honest".to_owned(),
+    };
+    clients.prepare()?;
+    let clients = clients.start()?;
+    std::thread::sleep(WARM_UP);
+    Ok(clients)
+}
+
+/// How much the memory of the server grew.
+struct Growth {
+    peak_mib: u64,
+    kept_mib: u64,
+}
+
+impl Growth {
+    fn of(running: &RunningTarget, memory: &Memory, max: HarmMax) -> Result<Growth> {
+        let peak_mib = memory.peak_mib();
+        Ok(Growth { peak_mib, kept_mib: settled(running, memory, max.kept_mib)? })
+    }
+
+    fn is_beyond(&self, max: HarmMax) -> bool {
+        self.peak_mib > max.peak_mib || self.kept_mib > max.kept_mib
+    }
+}
+
+/// What the honest clients alone cost in the same time. What they write stays in memory, so a long attack on a server
+/// with a fast disk would be blamed for it.
+fn without_attack(
+    attack: &Attack,
+    binary: &Path,
+    effort: Effort,
+    lasted: Duration,
+) -> Result<Growth> {
+    let running = start(attack, binary, effort)?;
+    let clients = start_honest_clients(&running.target)?;
+    let memory = Memory::with_new_peak(running.pid());
+    std::thread::sleep(lasted + COOL_DOWN);
+    clients.finish()?;
+    let grown = Growth::of(&running, &memory, HarmMax { kept_mib: 0, ..attack.harm })?;
+    running.stop_and_verify(binary)?;
+    Ok(grown)
 }
 
 fn honest(outcome: &mut Outcome, noticed: &Noticed, longest_sync: Duration) {
