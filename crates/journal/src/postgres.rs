@@ -16,7 +16,6 @@ mod schema;
 mod server;
 mod session;
 mod slot;
-mod tls;
 
 use std::fmt;
 use std::sync::Arc;

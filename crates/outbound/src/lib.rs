@@ -1,5 +1,5 @@
 //! Connections from this process to other servers: one TLS set-up and one HTTP/1.1 client, used by webhooks, the command
-//! line, the Placement importer and the PostgreSQL journal.
+//! line, the Placement importer, external authorities and the PostgreSQL journal.
 //!
 //! The client uses no proxy, follows no redirect and never retries a request that the server may have carried out.
 
@@ -9,6 +9,8 @@ pub mod tls;
 mod endpoint;
 #[cfg(feature = "http")]
 mod http_client;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 #[cfg(feature = "http")]
 mod url;
 

@@ -6,10 +6,10 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use allod_outbound::postgres::PostgresTls;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, TargetSessionAttrs};
 
-use super::tls::PostgresTls;
 use crate::contract::JournalError;
 
 /// The schemes of an address.
@@ -41,16 +41,7 @@ impl PostgresAddress {
         let (url, ours) = take_ours(url)?;
         let schema = ours.schema;
         let roots = ours.sslrootcert.as_deref().map(Path::new);
-        let (mode, tls) = match ours.sslmode.as_str() {
-            "disable" => (SslMode::Disable, PostgresTls::none()),
-            "require" | "verify-full" => (SslMode::Require, PostgresTls::new(roots)),
-            other => {
-                return Err(unusable(format!(
-                    "sslmode is '{other}'; known are disable and verify-full, and require, which also verifies"
-                )));
-            }
-        };
-        let tls = tls.map_err(unusable)?;
+        let (mode, tls) = PostgresTls::for_mode(&ours.sslmode, roots).map_err(unusable)?;
         // The driver's message names the wrong parameter but never its value.
         let mut config = url.parse::<Config>().map_err(|error| unusable(detail(&error)))?;
         if config.get_hosts().is_empty() {

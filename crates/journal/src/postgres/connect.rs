@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use allod_outbound::postgres::{PostgresTls, Secured};
 use tokio::net::lookup_host;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -17,7 +18,6 @@ use tokio_postgres::{Client, Config, Connection, Error, Socket};
 use super::address::PostgresAddress;
 use super::errors::{describe, is_permanent};
 use super::session::CALL_WAIT_MAX;
-use super::tls::{PostgresTls, Secured};
 
 /// How long the next host waits for the one before it.
 const NEXT_AFTER: Duration = Duration::from_millis(250);

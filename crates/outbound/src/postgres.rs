@@ -1,4 +1,6 @@
 //! TLS for connections to PostgreSQL. With TLS, the server's certificate is always verified.
+//!
+//! Only the set-up is here. The connections and their statements belong to the journal and to the reactor.
 
 use std::future::Future;
 use std::io;
@@ -7,15 +9,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use allod_outbound::tls::client_config;
-use allod_outbound::{TlsSetupError, TrustedRoots};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::Socket;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
+
+use crate::tls::{TlsSetupError, TrustedRoots, client_config};
 
 /// Verifies the certificate of the server, and that it is for the host in the address.
 #[derive(Clone)]
@@ -30,6 +33,18 @@ impl std::fmt::Debug for PostgresTls {
 }
 
 impl PostgresTls {
+    /// The set-up for an `sslmode` of a connection URL, and the driver's own mode for it. There is no mode with TLS that
+    /// does not verify the server.
+    pub fn for_mode(mode: &str, roots: Option<&Path>) -> Result<(SslMode, PostgresTls), String> {
+        match mode {
+            "disable" => Ok((SslMode::Disable, PostgresTls::none()?)),
+            "require" | "verify-full" => Ok((SslMode::Require, PostgresTls::new(roots)?)),
+            other => Err(format!(
+                "sslmode is '{other}'; known are disable and verify-full, and require, which also verifies"
+            )),
+        }
+    }
+
     /// Trusts no certificate, for connections without TLS.
     pub fn none() -> Result<PostgresTls, String> {
         let config = client_config(TrustedRoots::Nothing).map_err(|error| error.to_string())?;
@@ -57,10 +72,17 @@ impl MakeTlsConnect<Socket> for PostgresTls {
     }
 }
 
+/// A TLS handshake with one server.
 pub struct Handshake {
     config: Arc<ClientConfig>,
     /// Empty for a Unix socket, which has no TLS.
     host: String,
+}
+
+impl std::fmt::Debug for Handshake {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Handshake({})", self.host)
+    }
 }
 
 impl TlsConnect<Socket> for Handshake {
@@ -76,7 +98,14 @@ impl TlsConnect<Socket> for Handshake {
     }
 }
 
+/// A connection with TLS.
 pub struct Secured(client::TlsStream<Socket>);
+
+impl std::fmt::Debug for Secured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secured")
+    }
+}
 
 impl TlsStream for Secured {
     fn channel_binding(&self) -> ChannelBinding {
