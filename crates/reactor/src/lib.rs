@@ -7,11 +7,13 @@
 //! - `runner`: finds due notifications, starts deliveries, and submits their outcome as commands
 //! - `transport`: the interface to a means of delivery
 //! - `webhook`: the transport that makes HTTP requests
+//! - `authority`: clients of the external systems that grant values
 //! - `backoff`: the delay before a retry
 //! - `limits`, `metrics`
 //!
 //! The core decides which notifications there are, and what a failed delivery means.
 
+pub mod authority;
 mod backoff;
 mod limits;
 mod metrics;
