@@ -34,6 +34,9 @@ impl Script {
         if text.len() > SCRIPT_BYTES_MAX {
             return Err(format!("{name}: the text has more than {SCRIPT_BYTES_MAX} bytes"));
         }
+        if text.contains('\0') {
+            return Err(format!("{name}: the text has a NUL character"));
+        }
         let statements = Scanner::new(text).scan().map_err(|why| format!("{name}: {why}"))?;
         if statements.is_empty() || statements.len() > STATEMENTS_MAX {
             let count = statements.len();
@@ -93,7 +96,6 @@ impl<'a> Scanner<'a> {
     fn scan(mut self) -> Result<Vec<ScriptStatement>, String> {
         while let Some(next) = self.rest.chars().next() {
             match next {
-                '\0' => return Err("the text has a NUL character".into()),
                 '\'' => {
                     // E'...' has escapes with a backslash.
                     let start = self.text.trim_end_matches(['e', 'E']);
