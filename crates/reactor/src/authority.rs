@@ -18,6 +18,6 @@ mod sql;
 mod value;
 
 pub use connector::{
-    Abilities, Answer, Ask, AuthorityKind, Connector, Fact, Finds, Grant, Known, Listed, Page,
-    RefusalCode, Secret, Settings, Statements, Wish,
+    Abilities, Ask, AuthorityAnswer, AuthorityKind, Connector, Fact, Finds, Grant, Known, Listed,
+    Page, RefusalCode, Secret, Settings, Statements, Wish,
 };

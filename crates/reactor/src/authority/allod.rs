@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::connector::{
-    Abilities, Answer, Ask, Fact, Finds, Grant, Known, Listed, Page, RefusalCode, Settings, Wish,
+    Abilities, Ask, AuthorityAnswer, Fact, Finds, Grant, Known, Listed, Page, RefusalCode,
+    Settings, Wish,
 };
 use super::exchange::{HttpExchange, Received};
 use super::value::JsonValue;
@@ -59,12 +60,18 @@ impl AllodConnector {
         Ok(AllodConnector { exchange: HttpExchange::new(settings)?, pool })
     }
 
-    pub(super) fn abilities(&self) -> Answer<Abilities> {
+    pub(super) fn abilities(&self) -> AuthorityAnswer<Abilities> {
         let finds = Finds::ByReference;
-        Answer::Yes(Abilities { finds, list: true, lookup: false, repeats: true, parallel: None })
+        AuthorityAnswer::Yes(Abilities {
+            finds,
+            list: true,
+            lookup: false,
+            repeats: true,
+            parallel: None,
+        })
     }
 
-    pub(super) async fn grant(&self, ask: &Ask) -> Answer<Grant> {
+    pub(super) async fn grant(&self, ask: &Ask) -> AuthorityAnswer<Grant> {
         let (path, body) = (self.claim_path(&ask.reference), claim_request(ask));
         let received = match self.exchange.send(Method::PUT, &path, Some(&body)).await {
             Ok(received) => received,
@@ -74,13 +81,13 @@ impl AllodConnector {
             StatusCode::OK | StatusCode::CREATED => self.granted(&received, &ask.reference),
             StatusCode::ACCEPTED => self.soon(&received),
             _ => match self.refusal(&received) {
-                Some(code) => Answer::No { code, message: self.exchange.said(&received) },
+                Some(code) => AuthorityAnswer::No { code, message: self.exchange.said(&received) },
                 None => self.not_carried_out(&received),
             },
         }
     }
 
-    pub(super) async fn find(&self, known: &Known) -> Answer<Option<Grant>> {
+    pub(super) async fn find(&self, known: &Known) -> AuthorityAnswer<Option<Grant>> {
         let path = self.claim_path(&known.reference);
         let received = match self.exchange.send(Method::GET, &path, None).await {
             Ok(received) => received,
@@ -88,38 +95,42 @@ impl AllodConnector {
         };
         match received.status {
             StatusCode::OK => match self.granted(&received, &known.reference) {
-                Answer::Yes(grant) => Answer::Yes(Some(grant)),
-                Answer::NotNow { after, message } => Answer::NotNow { after, message },
-                Answer::No { message, .. } | Answer::Unknown { message } => {
-                    Answer::Unknown { message }
+                AuthorityAnswer::Yes(grant) => AuthorityAnswer::Yes(Some(grant)),
+                AuthorityAnswer::NotNow { after, message } => {
+                    AuthorityAnswer::NotNow { after, message }
                 }
-                Answer::Unsupported => Answer::Unsupported,
+                AuthorityAnswer::No { message, .. } | AuthorityAnswer::Unknown { message } => {
+                    AuthorityAnswer::Unknown { message }
+                }
+                AuthorityAnswer::Unsupported => AuthorityAnswer::Unsupported,
             },
             StatusCode::ACCEPTED => self.soon(&received),
-            StatusCode::NOT_FOUND if has_code(&received, &["claim_unknown"]) => Answer::Yes(None),
+            StatusCode::NOT_FOUND if has_code(&received, &["claim_unknown"]) => {
+                AuthorityAnswer::Yes(None)
+            }
             _ => self.not_carried_out(&received),
         }
     }
 
-    pub(super) async fn release(&self, known: &Known) -> Answer<()> {
+    pub(super) async fn release(&self, known: &Known) -> AuthorityAnswer<()> {
         let path = self.claim_path(&known.reference);
         let received = match self.exchange.send(Method::DELETE, &path, None).await {
             Ok(received) => received,
             Err(none) => return none.answer(),
         };
         match received.status {
-            StatusCode::OK | StatusCode::NO_CONTENT => Answer::Yes(()),
+            StatusCode::OK | StatusCode::NO_CONTENT => AuthorityAnswer::Yes(()),
             StatusCode::ACCEPTED => self.soon(&received),
             // A pool is deleted only when it has no claims.
             StatusCode::NOT_FOUND if has_code(&received, &["claim_unknown", "pool_unknown"]) => {
-                Answer::Yes(())
+                AuthorityAnswer::Yes(())
             }
             _ => self.not_carried_out(&received),
         }
     }
 
     /// The claims with our labels. Another server may have some of them, if it uses the same pool.
-    pub(super) async fn list(&self, after: Option<&str>) -> Answer<Page> {
+    pub(super) async fn list(&self, after: Option<&str>) -> AuthorityAnswer<Page> {
         let mut path = format!("/v1/pools/{}/claims?limit={PAGE_CLAIMS}", path_segment(&self.pool));
         if let Some(after) = after {
             path.push_str("&after=");
@@ -134,7 +145,7 @@ impl AllodConnector {
         }
         let body: ClaimListBody = match self.exchange.parse(&received) {
             Ok(body) => body,
-            Err(message) => return Answer::Unknown { message },
+            Err(message) => return AuthorityAnswer::Unknown { message },
         };
         let ours = body.claims.into_iter().filter(|claim| {
             claim.labels.contains_key(POOL_LABEL) && claim.labels.contains_key(KEY_LABEL)
@@ -145,11 +156,11 @@ impl AllodConnector {
             Some(Listed { reference: claim.key, value, handle: None, version })
         });
         let next = body.next.filter(|next| !next.is_empty());
-        Answer::Yes(Page { grants: grants.collect(), next })
+        AuthorityAnswer::Yes(Page { grants: grants.collect(), next })
     }
 
-    pub(super) fn look_up(&self) -> Answer<Option<Fact>> {
-        Answer::Unsupported
+    pub(super) fn look_up(&self) -> AuthorityAnswer<Option<Fact>> {
+        AuthorityAnswer::Unsupported
     }
 
     fn claim_path(&self, reference: &str) -> String {
@@ -158,21 +169,21 @@ impl AllodConnector {
     }
 
     /// The claim in a success.
-    fn granted(&self, received: &Received, reference: &str) -> Answer<Grant> {
+    fn granted(&self, received: &Received, reference: &str) -> AuthorityAnswer<Grant> {
         let claim: ClaimBody = match self.exchange.parse(received) {
             Ok(claim) => claim,
-            Err(message) => return Answer::Unknown { message },
+            Err(message) => return AuthorityAnswer::Unknown { message },
         };
         let invalid = |why: String| {
             let status = received.status.as_u16();
             let text = format!("answered {status} with an invalid body: {why}");
-            Answer::Unknown { message: self.exchange.messages.clean(&text) }
+            AuthorityAnswer::Unknown { message: self.exchange.messages.clean(&text) }
         };
         if claim.key != reference {
             return invalid(format!("the claim has key '{}'", claim.key));
         }
         match (claim.state.as_str(), claim.value) {
-            ("" | "held", Some(value)) => Answer::Yes(Grant {
+            ("" | "held", Some(value)) => AuthorityAnswer::Yes(Grant {
                 value: value.0,
                 handle: None,
                 version: claim.version.map(|version| version.to_string()),
@@ -182,10 +193,10 @@ impl AllodConnector {
         }
     }
 
-    fn soon<T>(&self, received: &Received) -> Answer<T> {
+    fn soon<T>(&self, received: &Received) -> AuthorityAnswer<T> {
         let status = received.status.as_u16();
         let message = format!("answered {status}: the other server has not finished");
-        Answer::NotNow { after: Some(SOON), message }
+        AuthorityAnswer::NotNow { after: Some(SOON), message }
     }
 
     /// Why that server never grants this request.
@@ -204,7 +215,7 @@ impl AllodConnector {
     }
 
     /// An error answer. With one of these statuses a server has changed nothing.
-    fn not_carried_out<T>(&self, received: &Received) -> Answer<T> {
+    fn not_carried_out<T>(&self, received: &Received) -> AuthorityAnswer<T> {
         match received.status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => self.exchange.not_now(received),
             StatusCode::NOT_FOUND if has_code(received, &["pool_unknown"]) => {

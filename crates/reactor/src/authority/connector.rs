@@ -12,7 +12,7 @@ use super::sql::SqlConnector;
 
 /// What an authority has answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer<T> {
+pub enum AuthorityAnswer<T> {
     Yes(T),
     /// A definite no: nothing was or will be granted for this reference.
     No {
@@ -217,7 +217,7 @@ impl Connector {
         })
     }
 
-    pub async fn abilities(&self) -> Answer<Abilities> {
+    pub async fn abilities(&self) -> AuthorityAnswer<Abilities> {
         match self {
             Connector::Http(http) => http.abilities().await,
             Connector::Allod(allod) => allod.abilities(),
@@ -225,7 +225,7 @@ impl Connector {
         }
     }
 
-    pub async fn grant(&self, ask: &Ask) -> Answer<Grant> {
+    pub async fn grant(&self, ask: &Ask) -> AuthorityAnswer<Grant> {
         match self {
             Connector::Http(http) => http.grant(ask).await,
             Connector::Allod(allod) => allod.grant(ask).await,
@@ -234,7 +234,7 @@ impl Connector {
     }
 
     /// `Yes(None)`: the authority has no such grant.
-    pub async fn find(&self, known: &Known) -> Answer<Option<Grant>> {
+    pub async fn find(&self, known: &Known) -> AuthorityAnswer<Option<Grant>> {
         match self {
             Connector::Http(http) => http.find(known).await,
             Connector::Allod(allod) => allod.find(known).await,
@@ -243,7 +243,7 @@ impl Connector {
     }
 
     /// `Yes`: the grant does not exist any more, or never existed.
-    pub async fn release(&self, known: &Known) -> Answer<()> {
+    pub async fn release(&self, known: &Known) -> AuthorityAnswer<()> {
         match self {
             Connector::Http(http) => http.release(known).await,
             Connector::Allod(allod) => allod.release(known).await,
@@ -252,7 +252,7 @@ impl Connector {
     }
 
     /// One page of the grants; `after` is the `next` of the previous page.
-    pub async fn list(&self, after: Option<&str>) -> Answer<Page> {
+    pub async fn list(&self, after: Option<&str>) -> AuthorityAnswer<Page> {
         match self {
             Connector::Http(http) => http.list(after).await,
             Connector::Allod(allod) => allod.list(after).await,
@@ -261,7 +261,7 @@ impl Connector {
     }
 
     /// `Yes(None)`: the authority does not know the name.
-    pub async fn look_up(&self, name: &str) -> Answer<Option<Fact>> {
+    pub async fn look_up(&self, name: &str) -> AuthorityAnswer<Option<Fact>> {
         match self {
             Connector::Http(http) => http.look_up(name).await,
             Connector::Allod(allod) => allod.look_up(),

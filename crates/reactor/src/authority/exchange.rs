@@ -15,7 +15,7 @@ use http_body_util::Full;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::connector::{Answer, Settings};
+use super::connector::{AuthorityAnswer, Settings};
 use super::message::Messages;
 
 /// The longest time that an authority can ask to wait.
@@ -135,17 +135,17 @@ impl HttpExchange {
     }
 
     /// The answer to a status that the operation does not know: 429 and 503 mean later, all others mean unknown.
-    pub fn otherwise<T>(&self, received: &Received) -> Answer<T> {
+    pub fn otherwise<T>(&self, received: &Received) -> AuthorityAnswer<T> {
         match received.status {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
                 self.not_now(received)
             }
-            _ => Answer::Unknown { message: self.said(received) },
+            _ => AuthorityAnswer::Unknown { message: self.said(received) },
         }
     }
 
-    pub fn not_now<T>(&self, received: &Received) -> Answer<T> {
-        Answer::NotNow { after: received.retry_after, message: self.said(received) }
+    pub fn not_now<T>(&self, received: &Received) -> AuthorityAnswer<T> {
+        AuthorityAnswer::NotNow { after: received.retry_after, message: self.said(received) }
     }
 
     /// Reads the body. A malformed body means that the outcome is unknown.
@@ -190,10 +190,10 @@ impl Received {
 }
 
 impl NoAnswer {
-    pub fn answer<T>(self) -> Answer<T> {
+    pub fn answer<T>(self) -> AuthorityAnswer<T> {
         match self {
-            NoAnswer::NotSent(message) => Answer::NotNow { after: None, message },
-            NoAnswer::Unknown(message) => Answer::Unknown { message },
+            NoAnswer::NotSent(message) => AuthorityAnswer::NotNow { after: None, message },
+            NoAnswer::Unknown(message) => AuthorityAnswer::Unknown { message },
         }
     }
 }

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::connector::{
-    Abilities, Answer, Ask, Fact, Finds, Grant, Known, Listed, Page, RefusalCode, Settings, Wish,
+    Abilities, Ask, AuthorityAnswer, Fact, Finds, Grant, Known, Listed, Page, RefusalCode,
+    Settings, Wish,
 };
 use super::exchange::{HttpExchange, Received};
 use super::value::JsonValue;
@@ -89,7 +90,7 @@ impl HttpConnector {
         Ok(HttpConnector { exchange: HttpExchange::new(settings)? })
     }
 
-    pub(super) async fn abilities(&self) -> Answer<Abilities> {
+    pub(super) async fn abilities(&self) -> AuthorityAnswer<Abilities> {
         let received = match self.exchange.send(Method::GET, "/", None).await {
             Ok(received) => received,
             Err(none) => return none.answer(),
@@ -112,7 +113,7 @@ impl HttpConnector {
         }
     }
 
-    pub(super) async fn grant(&self, ask: &Ask) -> Answer<Grant> {
+    pub(super) async fn grant(&self, ask: &Ask) -> AuthorityAnswer<Grant> {
         let path = format!("/grants/{}", path_segment(&ask.reference));
         let body = grant_request(ask);
         let received = match self.exchange.send(Method::PUT, &path, Some(&body)).await {
@@ -122,7 +123,7 @@ impl HttpConnector {
         match received.status {
             StatusCode::OK | StatusCode::CREATED => self.yes(&received, GrantBody::read),
             StatusCode::CONFLICT => match self.exchange.parse::<RefusalBody>(&received) {
-                Ok(refusal) => Answer::No {
+                Ok(refusal) => AuthorityAnswer::No {
                     code: match refusal.code {
                         RefusalName::Taken => RefusalCode::Taken,
                         RefusalName::Exhausted => RefusalCode::Exhausted,
@@ -130,36 +131,36 @@ impl HttpConnector {
                     },
                     message: self.exchange.messages.clean(&refusal.message),
                 },
-                Err(message) => Answer::Unknown { message },
+                Err(message) => AuthorityAnswer::Unknown { message },
             },
             _ => self.exchange.otherwise(&received),
         }
     }
 
-    pub(super) async fn find(&self, known: &Known) -> Answer<Option<Grant>> {
+    pub(super) async fn find(&self, known: &Known) -> AuthorityAnswer<Option<Grant>> {
         let received = match self.exchange.send(Method::GET, &grant_path(known), None).await {
             Ok(received) => received,
             Err(none) => return none.answer(),
         };
         match received.status {
             StatusCode::OK => self.yes(&received, |body: GrantBody| body.read().map(Some)),
-            StatusCode::NOT_FOUND => Answer::Yes(None),
+            StatusCode::NOT_FOUND => AuthorityAnswer::Yes(None),
             _ => self.exchange.otherwise(&received),
         }
     }
 
-    pub(super) async fn release(&self, known: &Known) -> Answer<()> {
+    pub(super) async fn release(&self, known: &Known) -> AuthorityAnswer<()> {
         let received = match self.exchange.send(Method::DELETE, &grant_path(known), None).await {
             Ok(received) => received,
             Err(none) => return none.answer(),
         };
         match received.status {
-            StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => Answer::Yes(()),
+            StatusCode::NO_CONTENT | StatusCode::NOT_FOUND => AuthorityAnswer::Yes(()),
             _ => self.exchange.otherwise(&received),
         }
     }
 
-    pub(super) async fn list(&self, after: Option<&str>) -> Answer<Page> {
+    pub(super) async fn list(&self, after: Option<&str>) -> AuthorityAnswer<Page> {
         let path = match after {
             Some(after) => format!("/grants?after={}", path_segment(after)),
             None => "/grants".to_owned(),
@@ -170,12 +171,12 @@ impl HttpConnector {
         };
         match received.status {
             StatusCode::OK => self.yes(&received, PageBody::read),
-            StatusCode::NOT_IMPLEMENTED => Answer::Unsupported,
+            StatusCode::NOT_IMPLEMENTED => AuthorityAnswer::Unsupported,
             _ => self.exchange.otherwise(&received),
         }
     }
 
-    pub(super) async fn look_up(&self, name: &str) -> Answer<Option<Fact>> {
+    pub(super) async fn look_up(&self, name: &str) -> AuthorityAnswer<Option<Fact>> {
         let path = format!("/lookup/{}", path_segment(name));
         let received = match self.exchange.send(Method::GET, &path, None).await {
             Ok(received) => received,
@@ -186,8 +187,8 @@ impl HttpConnector {
                 let version = checked(body.version, "version", VERSION_BYTES_MAX)?;
                 Ok(Some(Fact { value: body.value, version }))
             }),
-            StatusCode::NOT_FOUND => Answer::Yes(None),
-            StatusCode::NOT_IMPLEMENTED => Answer::Unsupported,
+            StatusCode::NOT_FOUND => AuthorityAnswer::Yes(None),
+            StatusCode::NOT_IMPLEMENTED => AuthorityAnswer::Unsupported,
             _ => self.exchange.otherwise(&received),
         }
     }
@@ -197,17 +198,17 @@ impl HttpConnector {
         &self,
         received: &Received,
         read: impl FnOnce(B) -> Result<T, String>,
-    ) -> Answer<T> {
+    ) -> AuthorityAnswer<T> {
         let body = match self.exchange.parse::<B>(received) {
             Ok(body) => body,
-            Err(message) => return Answer::Unknown { message },
+            Err(message) => return AuthorityAnswer::Unknown { message },
         };
         match read(body) {
-            Ok(read) => Answer::Yes(read),
+            Ok(read) => AuthorityAnswer::Yes(read),
             Err(why) => {
                 let status = received.status.as_u16();
                 let text = format!("answered {status} with an invalid body: {why}");
-                Answer::Unknown { message: self.exchange.messages.clean(&text) }
+                AuthorityAnswer::Unknown { message: self.exchange.messages.clean(&text) }
             }
         }
     }

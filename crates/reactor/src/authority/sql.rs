@@ -20,8 +20,8 @@ use self::script::Script;
 use self::session::SessionPool;
 use self::transaction::{ROWS_MAX, ResultRow, SqlFailure, SqlParameters, failure, grant_in, run};
 use super::connector::{
-    Abilities, Answer, Ask, Fact, Finds, Grant, Known, Listed, Page, RefusalCode, Settings,
-    Statements, Wish,
+    Abilities, Ask, AuthorityAnswer, Fact, Finds, Grant, Known, Listed, Page, RefusalCode,
+    Settings, Statements, Wish,
 };
 use super::message::Messages;
 use super::value::check_value;
@@ -80,8 +80,8 @@ impl SqlConnector {
         }
     }
 
-    pub(super) fn abilities(&self) -> Answer<Abilities> {
-        Answer::Yes(Abilities {
+    pub(super) fn abilities(&self) -> AuthorityAnswer<Abilities> {
+        AuthorityAnswer::Yes(Abilities {
             finds: self.finds(),
             list: self.list.is_some(),
             lookup: self.lookup.is_some(),
@@ -91,8 +91,8 @@ impl SqlConnector {
         })
     }
 
-    pub(super) async fn grant(&self, ask: &Ask) -> Answer<Grant> {
-        let Some(take) = &self.take else { return Answer::Unsupported };
+    pub(super) async fn grant(&self, ask: &Ask) -> AuthorityAnswer<Grant> {
+        let Some(take) = &self.take else { return AuthorityAnswer::Unsupported };
         let (value, length) = match &ask.wish {
             Wish::Any => (None, None),
             Wish::Value(value) => (Some(value.clone()), None),
@@ -101,7 +101,7 @@ impl SqlConnector {
         for (name, is_wished) in [("value", value.is_some()), ("length", length.is_some())] {
             if is_wished && !take.uses(name) {
                 let message = format!("take: the statement does not use :{name}");
-                return Answer::No { code: RefusalCode::Differs, message };
+                return AuthorityAnswer::No { code: RefusalCode::Differs, message };
             }
         }
         let is_value_wished = value.is_some();
@@ -118,19 +118,19 @@ impl SqlConnector {
         for name in first_names {
             if !own.contains_key(name.as_str()) && !ask.params.contains_key(name) {
                 let message = format!("take: the claim has no parameter '{name}'");
-                return Answer::No { code: RefusalCode::Differs, message };
+                return AuthorityAnswer::No { code: RefusalCode::Differs, message };
             }
         }
         let find = self.find.as_ref().filter(|_| self.finds() == Finds::ByReference);
         let parameters = SqlParameters { own, params: Some(&ask.params) };
         match self.transact(find, take, &parameters).await {
             Ok(rows) => match grant_in(&rows) {
-                Ok(Some(grant)) => Answer::Yes(grant),
-                Ok(None) if is_value_wished => Answer::No {
+                Ok(Some(grant)) => AuthorityAnswer::Yes(grant),
+                Ok(None) if is_value_wished => AuthorityAnswer::No {
                     code: RefusalCode::Taken,
                     message: "take: no row, so the value is not free".into(),
                 },
-                Ok(None) => Answer::No {
+                Ok(None) => AuthorityAnswer::No {
                     code: RefusalCode::Exhausted,
                     message: "take: no row, so no value is free".into(),
                 },
@@ -140,30 +140,30 @@ impl SqlConnector {
         }
     }
 
-    pub(super) async fn find(&self, known: &Known) -> Answer<Option<Grant>> {
-        let Some(find) = &self.find else { return Answer::Unsupported };
+    pub(super) async fn find(&self, known: &Known) -> AuthorityAnswer<Option<Grant>> {
+        let Some(find) = &self.find else { return AuthorityAnswer::Unsupported };
         if self.finds() == Finds::ByValue && known.value.is_none() {
             return self.unknown("find: it needs a value, and none is known");
         }
         match self.transact(None, find, &known_parameters(known)).await {
             Ok(rows) => match grant_in(&rows) {
-                Ok(grant) => Answer::Yes(grant),
+                Ok(grant) => AuthorityAnswer::Yes(grant),
                 Err(why) => self.unknown(&format!("find: {why}")),
             },
             Err(failed) => failed,
         }
     }
 
-    pub(super) async fn release(&self, known: &Known) -> Answer<()> {
-        let Some(release) = &self.release else { return Answer::Unsupported };
+    pub(super) async fn release(&self, known: &Known) -> AuthorityAnswer<()> {
+        let Some(release) = &self.release else { return AuthorityAnswer::Unsupported };
         match self.transact(None, release, &known_parameters(known)).await {
-            Ok(_) => Answer::Yes(()),
+            Ok(_) => AuthorityAnswer::Yes(()),
             Err(failed) => failed,
         }
     }
 
-    pub(super) async fn list(&self, after: Option<&str>) -> Answer<Page> {
-        let Some(list) = &self.list else { return Answer::Unsupported };
+    pub(super) async fn list(&self, after: Option<&str>) -> AuthorityAnswer<Page> {
+        let Some(list) = &self.list else { return AuthorityAnswer::Unsupported };
         let own = HashMap::from([("after", after.map(str::to_owned))]);
         let rows = match self.transact(None, list, &SqlParameters { own, params: None }).await {
             Ok(rows) => rows,
@@ -176,22 +176,22 @@ impl SqlConnector {
             Ok(grants) => {
                 let last = grants.last().map(|listed| listed.reference.clone());
                 let next = last.filter(|last| list.uses("after") && after != Some(last.as_str()));
-                Answer::Yes(Page { grants, next })
+                AuthorityAnswer::Yes(Page { grants, next })
             }
             Err(why) => self.unknown(&format!("list: {why}")),
         }
     }
 
-    pub(super) async fn look_up(&self, name: &str) -> Answer<Option<Fact>> {
-        let Some(lookup) = &self.lookup else { return Answer::Unsupported };
+    pub(super) async fn look_up(&self, name: &str) -> AuthorityAnswer<Option<Fact>> {
+        let Some(lookup) = &self.lookup else { return AuthorityAnswer::Unsupported };
         let own = HashMap::from([("name", Some(name.to_owned()))]);
         let rows = match self.transact(None, lookup, &SqlParameters { own, params: None }).await {
             Ok(rows) => rows,
             Err(failed) => return failed,
         };
         match rows.as_slice() {
-            [] => Answer::Yes(None),
-            [row] => Answer::Yes(fact(row)),
+            [] => AuthorityAnswer::Yes(None),
+            [row] => AuthorityAnswer::Yes(fact(row)),
             more => self.unknown(&format!("lookup: {} rows for one name", more.len())),
         }
     }
@@ -217,8 +217,8 @@ impl SqlConnector {
         Ok(grants)
     }
 
-    fn unknown<T>(&self, text: &str) -> Answer<T> {
-        Answer::Unknown { message: self.messages.clean(text) }
+    fn unknown<T>(&self, text: &str) -> AuthorityAnswer<T> {
+        AuthorityAnswer::Unknown { message: self.messages.clean(text) }
     }
 
     /// Runs a transaction until it is committed, fails, or the time is over.
@@ -227,7 +227,7 @@ impl SqlConnector {
         first: Option<&Script>,
         then: &Script,
         parameters: &SqlParameters<'_>,
-    ) -> Result<Vec<ResultRow>, Answer<T>> {
+    ) -> Result<Vec<ResultRow>, AuthorityAnswer<T>> {
         let committing = AtomicBool::new(false);
         let attempts = self.attempts(first, then, parameters, &committing);
         let failed = match timeout(self.timeout, attempts).await {
@@ -241,9 +241,9 @@ impl SqlConnector {
         };
         let message = self.messages.clean(&failed.message);
         Err(if failed.in_commit {
-            Answer::Unknown { message }
+            AuthorityAnswer::Unknown { message }
         } else {
-            Answer::NotNow { after: None, message }
+            AuthorityAnswer::NotNow { after: None, message }
         })
     }
 

@@ -5,7 +5,7 @@ mod http;
 mod server;
 mod sql;
 
-use allod_reactor::authority::{Answer, Ask, Known, Wish};
+use allod_reactor::authority::{Ask, AuthorityAnswer, Known, Wish};
 use serde_json::Map;
 
 const REFERENCE: &str = "6f1c2d3e-0000-5000-8000-000000000001";
@@ -32,12 +32,12 @@ fn known() -> Known {
 }
 
 /// The answer on one line: its kind and the details that matter.
-fn shown<T: std::fmt::Debug>(answer: &Answer<T>) -> String {
+fn shown<T: std::fmt::Debug>(answer: &AuthorityAnswer<T>) -> String {
     match answer {
-        Answer::Yes(yes) => format!("yes {yes:?}"),
-        Answer::No { code, .. } => format!("no {code:?}"),
-        Answer::NotNow { after, .. } => format!("not now {after:?}"),
-        Answer::Unknown { .. } => "unknown".into(),
-        Answer::Unsupported => "unsupported".into(),
+        AuthorityAnswer::Yes(yes) => format!("yes {yes:?}"),
+        AuthorityAnswer::No { code, .. } => format!("no {code:?}"),
+        AuthorityAnswer::NotNow { after, .. } => format!("not now {after:?}"),
+        AuthorityAnswer::Unknown { .. } => "unknown".into(),
+        AuthorityAnswer::Unsupported => "unsupported".into(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use allod_reactor::authority::{Answer, AuthorityKind, Connector, Settings, Wish};
+use allod_reactor::authority::{AuthorityAnswer, AuthorityKind, Connector, Settings, Wish};
 
 use crate::authority::server::{FakeServer, reply};
 use crate::authority::{REFERENCE, ask, known, shown};
@@ -89,7 +89,7 @@ async fn a_grant_is_a_claim_and_a_list_has_only_our_claims() {
         {"key":"r1","value":"10.0.0.1","version":3,"state":"held","labels":{"allod-pool":"p","allod-key":"k"}},
         {"key":"other","value":"10.0.0.2","version":4,"state":"held","labels":{}}],"next":"c"}"#;
     server.now(reply(200, "", body));
-    let Answer::Yes(page) = connector.list(Some("b/1")).await else { panic!() };
+    let AuthorityAnswer::Yes(page) = connector.list(Some("b/1")).await else { panic!() };
     assert_eq!(server.last().0, "GET /v1/pools/up%2Fvlans/claims?limit=500&after=b%2F1");
     assert_eq!((page.grants.len(), page.next.as_deref()), (1, Some("c")));
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use allod_reactor::authority::{
-    Abilities, Answer, AuthorityKind, Connector, Finds, Known, Secret, Settings, Wish,
+    Abilities, AuthorityAnswer, AuthorityKind, Connector, Finds, Known, Secret, Settings, Wish,
 };
 
 use crate::authority::server::{FakeServer, Reply, reply};
@@ -113,19 +113,19 @@ async fn abilities_lists_and_lookups_are_read() {
         repeats: true,
         parallel: Some(4),
     };
-    assert_eq!(connector.abilities().await, Answer::Yes(wanted));
+    assert_eq!(connector.abilities().await, AuthorityAnswer::Yes(wanted));
     server.now(reply(200, "", r#"{"find":"everything"}"#));
     assert_eq!(shown(&connector.abilities().await), "unknown");
 
     let body =
         r#"{"grants":[{"ref":"r","value":"10.0.0.1","handle":null,"version":"2"}],"next":"r"}"#;
     server.now(reply(200, "", body));
-    let Answer::Yes(page) = connector.list(None).await else { panic!() };
+    let AuthorityAnswer::Yes(page) = connector.list(None).await else { panic!() };
     assert_eq!((page.grants.len(), page.next.as_deref()), (1, Some("r")));
     assert_eq!(page.grants[0].value, "10.0.0.1");
 
     server.now(reply(200, "", r#"{"value":{"ip":"10.0.0.1"},"version":"v1"}"#));
-    let Answer::Yes(Some(fact)) = connector.look_up("a").await else { panic!() };
+    let AuthorityAnswer::Yes(Some(fact)) = connector.look_up("a").await else { panic!() };
     assert_eq!(
         (fact.value["ip"].as_str(), fact.version.as_deref()),
         (Some("10.0.0.1"), Some("v1"))
@@ -161,7 +161,9 @@ async fn incomplete_answers_are_unknown_and_messages_are_safe() {
         assert_eq!(shown(&answer), "unknown", "{broken:?}");
     }
     server.now(reply(500, "", &format!("s3cret\u{7}{}", "é".repeat(500))));
-    let Answer::Unknown { message } = connector.grant(&ask(Wish::Any)).await else { panic!() };
+    let AuthorityAnswer::Unknown { message } = connector.grant(&ask(Wish::Any)).await else {
+        panic!()
+    };
     assert_eq!(message.chars().count(), 300);
     assert!(!message.contains("s3cret") && !message.contains('\u{7}'), "{message}");
     let long = reply(200, "", &format!(r#"{{"value":42,"handle":"{}"}}"#, "h".repeat(1025)));

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use allod_reactor::authority::{
-    Answer, AuthorityKind, Connector, Finds, Known, Secret, Settings, Statements, Wish,
+    AuthorityAnswer, AuthorityKind, Connector, Finds, Known, Secret, Settings, Statements, Wish,
 };
 use allod_testkit::postgres::Cluster;
 use serde_json::json;
@@ -68,7 +68,7 @@ async fn eight_parallel_takers_of_the_example_get_different_values() {
             // A repeated request returns the same grant.
             assert_eq!(connector.grant(&ask).await, first);
             match first {
-                Answer::Yes(grant) => grant.value.parse::<u32>().unwrap(),
+                AuthorityAnswer::Yes(grant) => grant.value.parse::<u32>().unwrap(),
                 other => panic!("{other:?}"),
             }
         })
@@ -82,7 +82,7 @@ async fn eight_parallel_takers_of_the_example_get_different_values() {
     let mut listed = Vec::new();
     let mut after = None;
     loop {
-        let Answer::Yes(page) = connector.list(after.as_deref()).await else { panic!() };
+        let AuthorityAnswer::Yes(page) = connector.list(after.as_deref()).await else { panic!() };
         listed.extend(page.grants.into_iter().map(|grant| grant.reference));
         after = page.next;
         if after.is_none() {
@@ -98,7 +98,7 @@ async fn a_grant_is_found_and_released_by_reference() {
     cluster().sql("CREATE TABLE routers (name text, mgmt_ip inet)").unwrap();
     cluster().sql("INSERT INTO routers VALUES ('r1', '10.0.0.1'), ('r2', NULL)").unwrap();
     let connector = Connector::new(settings(example("one_allocation"))).unwrap();
-    let Answer::Yes(abilities) = connector.abilities().await else { panic!() };
+    let AuthorityAnswer::Yes(abilities) = connector.abilities().await else { panic!() };
     assert_eq!((abilities.finds, abilities.repeats), (Finds::ByReference, true));
     assert_eq!(shown(&connector.find(&known()).await), "yes None");
     let granted = connector.grant(&ask(Wish::Any)).await;
@@ -107,13 +107,13 @@ async fn a_grant_is_found_and_released_by_reference() {
     // The statement cannot serve a wish.
     assert_eq!(shown(&connector.grant(&ask(Wish::Value("7".into()))).await), "no Differs");
     for _ in 0..2 {
-        assert_eq!(connector.release(&known()).await, Answer::Yes(()));
+        assert_eq!(connector.release(&known()).await, AuthorityAnswer::Yes(()));
         assert_eq!(shown(&connector.find(&known()).await), "yes None");
     }
-    let Answer::Yes(Some(fact)) = connector.look_up("r1").await else { panic!() };
+    let AuthorityAnswer::Yes(Some(fact)) = connector.look_up("r1").await else { panic!() };
     assert_eq!(fact.value, json!("10.0.0.1"));
-    assert_eq!(connector.look_up("r2").await, Answer::Yes(None));
-    assert_eq!(connector.look_up("'; DROP TABLE routers; --").await, Answer::Yes(None));
+    assert_eq!(connector.look_up("r2").await, AuthorityAnswer::Yes(None));
+    assert_eq!(connector.look_up("'; DROP TABLE routers; --").await, AuthorityAnswer::Yes(None));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -147,10 +147,10 @@ async fn a_table_of_free_values_can_be_exhausted_and_searched_by_value() {
     assert_eq!(shown(&connector.find(&known()).await), "unknown");
     let known = Known { value: Some("2".into()), ..known() };
     assert!(shown(&connector.find(&known).await).contains("value: \"2\""));
-    assert_eq!(connector.release(&known).await, Answer::Yes(()));
+    assert_eq!(connector.release(&known).await, AuthorityAnswer::Yes(()));
     assert_eq!(shown(&connector.find(&known).await), "yes None");
-    assert_eq!(connector.list(None).await, Answer::Unsupported);
-    assert_eq!(connector.look_up("x").await, Answer::Unsupported);
+    assert_eq!(connector.list(None).await, AuthorityAnswer::Unsupported);
+    assert_eq!(connector.look_up("x").await, AuthorityAnswer::Unsupported);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,7 +172,7 @@ async fn failed_statements_change_nothing_and_say_why() {
         ("SELECT id FROM once WHERE id = :owner", "invalid input syntax for type integer"),
     ] {
         let answer = take(sql).grant(&ask(Wish::Any)).await;
-        let Answer::NotNow { message, .. } = &answer else { panic!("{sql}: {answer:?}") };
+        let AuthorityAnswer::NotNow { message, .. } = &answer else { panic!("{sql}: {answer:?}") };
         assert!(message.starts_with("take: ") && message.contains(words), "{sql}: {message}");
         assert_eq!(cluster().sql("SELECT count(*) FROM once").unwrap(), "0");
     }
@@ -180,7 +180,7 @@ async fn failed_statements_change_nothing_and_say_why() {
     let connector = take("INSERT INTO once VALUES (9, :ref) RETURNING id");
     assert!(shown(&connector.grant(&ask(Wish::Any)).await).contains("value: \"9\""));
     let answer = connector.grant(&ask(Wish::Any)).await;
-    let Answer::NotNow { message, .. } = &answer else { panic!("{answer:?}") };
+    let AuthorityAnswer::NotNow { message, .. } = &answer else { panic!("{answer:?}") };
     assert!(message.contains("SQLSTATE 23505"), "{message}");
 }
 
@@ -199,7 +199,7 @@ async fn time_limits_and_lost_connections_before_commit_change_nothing() {
 
     settings.url = "postgres://allod@127.0.0.1:1/postgres".into();
     let answer = Connector::new(settings).unwrap().grant(&ask(Wish::Any)).await;
-    let Answer::NotNow { message, .. } = &answer else { panic!("{answer:?}") };
+    let AuthorityAnswer::NotNow { message, .. } = &answer else { panic!("{answer:?}") };
     assert!(message.starts_with("connect: ") && !message.contains("s3cret"), "{message}");
 }
 
@@ -209,7 +209,7 @@ async fn a_connection_that_ended_between_operations_is_replaced() {
         Statements { lookup: text("SELECT pg_backend_pid()"), ..Statements::default() };
     let connector = Connector::new(settings(statements)).unwrap();
     let pid = |answer| match answer {
-        Answer::Yes(Some(fact)) => {
+        AuthorityAnswer::Yes(Some(fact)) => {
             let allod_reactor::authority::Fact { value, .. } = fact;
             value.as_i64().unwrap()
         }
