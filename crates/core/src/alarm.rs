@@ -1,7 +1,8 @@
-//! Alarms: a condition of a pool or of a service that an operator should know about.
+//! Alarms: a condition of a pool, a service or an authority that an operator should know about.
 //!
 //! An alarm is raised and cleared by events, and stays listed after it was cleared until an operator purges it. Which
-//! conditions raise an alarm is not decided here: `requests` does it for pools, `outbox` for failed deliveries.
+//! conditions raise an alarm is not decided here: `requests` does it for pools, `outbox` for failed
+//! deliveries, `authority` for claims that wait or need an operator.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -25,16 +26,45 @@ named! {
         EvenLow = "even_low",
         /// All attempts to deliver a notification to a service have failed.
         Undelivered = "undelivered",
+        /// A claim or a release has waited for too long for its authority.
+        Overdue = "overdue",
+        /// Nobody can tell whether an authority has granted a value.
+        Stuck = "stuck",
+        /// An authority has granted a value that the claim cannot have.
+        Conflict = "conflict",
+    }
+}
+
+impl AlarmKind {
+    /// Whether the object is an authority.
+    pub fn is_of_authority(self) -> bool {
+        matches!(self, AlarmKind::Overdue | AlarmKind::Stuck | AlarmKind::Conflict)
+    }
+
+    /// Whether the object is a pool.
+    pub fn is_of_pool(self) -> bool {
+        match self {
+            AlarmKind::Exhausted
+            | AlarmKind::Low
+            | AlarmKind::OddExhausted
+            | AlarmKind::EvenExhausted
+            | AlarmKind::OddLow
+            | AlarmKind::EvenLow => true,
+            AlarmKind::Undelivered
+            | AlarmKind::Overdue
+            | AlarmKind::Stuck
+            | AlarmKind::Conflict => false,
+        }
     }
 }
 
 /// An alarm that is raised, or was raised and has not been purged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alarm {
-    /// The name of the pool or of the service.
+    /// The name of the pool, the service or the authority.
     pub object: Arc<str>,
     pub kind: AlarmKind,
-    /// Whether the pool is one of ids. `false` for a pool of addresses and for a service.
+    /// Whether the object is a pool of ids.
     pub ids: bool,
     pub raised_ms: u64,
     /// `None`: it is raised.
@@ -84,9 +114,9 @@ pub struct AlarmChanged {
 }
 
 impl AlarmChanged {
-    /// The pool that the alarm is about. `None`: it is about a service.
+    /// The pool that the alarm is about. `None`: it is about a service or an authority.
     pub fn pool(&self) -> Option<&Arc<str>> {
-        (self.kind != AlarmKind::Undelivered).then_some(&self.object)
+        self.kind.is_of_pool().then_some(&self.object)
     }
 }
 

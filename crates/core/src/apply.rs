@@ -13,6 +13,7 @@ use crate::event::{
     PoolEvent,
 };
 use crate::extension::ClaimChange;
+use crate::pool::PoolSpec;
 use crate::requests::state::Requests;
 use crate::span::{self, Span};
 use crate::state::pool::{Pool, PoolChange};
@@ -42,6 +43,7 @@ impl State {
             Event::Requests(event) => self.apply_requests(event),
             Event::Alarm(event) => self.apply_alarm(event),
             Event::Outbox(event) => self.apply_outbox(event),
+            Event::Authority(event) => self.apply_authority(event),
         }
     }
 
@@ -97,7 +99,7 @@ impl State {
         let before = PoolChange::Spec { spec: pool.spec.clone(), generation: pool.generation };
         let old = pool.zones.clone();
         self.note(StateChange::Pool(ix, before));
-        self.change(ix, |pool| pool.set_spec(spec, event.generation));
+        self.redefine(ix, spec, event.generation);
         let Some(new) = self.pool_at(ix).map(|pool| pool.zones.clone()) else { return };
         for gone in span::subtract(&old.automatic, &new.automatic) {
             self.forget(ix, gone);
@@ -254,6 +256,23 @@ impl State {
         Some(out)
     }
 
+    fn redefine(&mut self, ix: PoolIx, spec: Arc<PoolSpec>, generation: u64) {
+        self.index_authority(ix, false);
+        self.change(ix, |pool| pool.set_spec(spec, generation));
+        self.index_authority(ix, true);
+    }
+
+    /// Adds a pool to the index of pools by authority, or removes it.
+    fn index_authority(&mut self, ix: PoolIx, add: bool) {
+        let authority = self.pool_at(ix).and_then(|pool| pool.spec.authority.clone());
+        let Some(authority) = authority else { return };
+        if add {
+            self.external_pools.insert((authority, ix));
+        } else {
+            self.external_pools.remove(&(authority, ix));
+        }
+    }
+
     pub(crate) fn undo_pool(&mut self, ix: PoolIx, change: PoolChange) {
         match change {
             PoolChange::RowAdded(slot) => drop(self.remove_row(ix, slot)),
@@ -269,7 +288,7 @@ impl State {
             PoolChange::Retry(retry) => drop(self.set_retry(ix, retry)),
             PoolChange::Blocks(change) => drop(self.change(ix, |pool| pool.undo_blocks(change))),
             PoolChange::Spec { spec, generation } => {
-                self.change(ix, |pool| pool.set_spec(spec, generation));
+                self.redefine(ix, spec, generation);
             }
         }
     }
@@ -284,8 +303,10 @@ impl State {
         let groups = pool.requests().into_iter().flat_map(Requests::iter);
         let groups = groups.filter(|one| one.request.is_sync());
         let groups: Vec<Arc<str>> = groups.map(|one| one.key.clone()).collect();
+        let authority = pool.spec.authority.clone();
         let ix = self.pools.add(pool);
         self.names.insert(name, ix);
+        self.external_pools.extend(authority.map(|authority| (authority, ix)));
         self.due.extend(due.map(|at| (at, ix)));
         self.owners.extend(owners.into_iter().map(|(owner, slot)| (owner, ix, slot)));
         groups.iter().for_each(|key| self.set_in_group(ix, key, true));
@@ -294,6 +315,7 @@ impl State {
 
     /// Undoes the addition of a pool, which holds nothing.
     pub(crate) fn take_pool_back(&mut self, ix: PoolIx) {
+        self.index_authority(ix, false);
         if let Some(pool) = self.pools.take_back(ix) {
             self.names.remove(&pool.name);
             pool.next_due_ms().map(|at| self.due.remove(&(at, ix)));
@@ -302,6 +324,7 @@ impl State {
 
     /// Removes a pool with all that it holds. The indexes of owners and groups are cleaned up later.
     fn remove_pool(&mut self, ix: PoolIx) {
+        self.index_authority(ix, false);
         if let Some(pool) = self.pools.set_aside(ix) {
             self.names.remove(&pool.name);
             pool.next_due_ms().map(|at| self.due.remove(&(at, ix)));
@@ -313,6 +336,7 @@ impl State {
         if let Some(pool) = self.pools.bring_back(ix) {
             self.names.insert(pool.name.clone(), ix);
             self.due.extend(pool.next_due_ms().map(|at| (at, ix)));
+            self.index_authority(ix, true);
         }
     }
 

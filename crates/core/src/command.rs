@@ -8,6 +8,7 @@ mod size;
 use std::sync::Arc;
 
 use crate::alarm::AlarmCommand;
+use crate::authority::command::AuthorityCommand;
 use crate::blocks::command::BlocksCommand;
 use crate::capacity::Uuid;
 use crate::claim::Want;
@@ -36,6 +37,7 @@ pub enum Command {
     Requests(RequestsCommand),
     Outbox(OutboxCommand),
     Alarm(AlarmCommand),
+    Authority(AuthorityCommand),
     /// Does what is due: ends quarantines, releases expired claims. Sent by the engine, never by a face.
     Tick,
 }
@@ -48,7 +50,7 @@ impl Command {
             Command::PutPool(_) | Command::DeletePool(_) => true,
             Command::Blocks(command) => command.changes_pools(),
             Command::Requests(command) => command.changes_pools(),
-            Command::Outbox(_) | Command::Alarm(_) => true,
+            Command::Outbox(_) | Command::Alarm(_) | Command::Authority(_) => true,
             // Placement has policy rules for each of its routes.
             Command::Transact(_) | Command::Capacity(_) | Command::Tick => false,
         }

@@ -1,12 +1,12 @@
 //! Turns a command into events, or a refusal. One file for each command or operation; the commands of
-//! [`crate::blocks`], [`crate::requests`], [`crate::outbox`] and [`crate::alarm`] are decided there.
+//! [`crate::blocks`], [`crate::requests`], [`crate::authority`], [`crate::outbox`] and [`crate::alarm`] are decided there.
 //!
 //! A decision changes the speculative copy of the state; a refusal leaves it unchanged. Clocks, random numbers and wire
 //! forms are not here.
 
 mod capacity;
 mod check;
-mod claim;
+pub(crate) mod claim;
 pub(crate) mod exhausted;
 pub(crate) mod lease;
 pub(crate) mod pick;
@@ -31,7 +31,7 @@ use crate::spanset::StepsUsedUp;
 use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::undo::Undo;
-use crate::{alarm, blocks, outbox, requests};
+use crate::{alarm, authority, blocks, outbox, requests};
 
 /// The search steps for each claim or quarantine that ends because another claim needs its values.
 const STEPS_PER_END: u64 = 10;
@@ -83,6 +83,7 @@ pub fn decide(
         Command::Requests(command) => one(requests::decide::run(&mut draft, command)),
         Command::Outbox(command) => one(outbox::decide(&mut draft, command)),
         Command::Alarm(command) => one(alarm::decide(&mut draft, command)),
+        Command::Authority(command) => one(authority::decide::run(&mut draft, command)),
         Command::Tick => one(tick::run(&mut draft)),
     };
     let mut events = draft.events;
@@ -295,7 +296,7 @@ impl Draft<'_> {
 
 impl Expect {
     /// Whether the actual version meets the expectation; `None`: the thing does not exist.
-    fn holds(self, actual: Option<u64>) -> bool {
+    pub(crate) fn holds(self, actual: Option<u64>) -> bool {
         match self {
             Expect::Any => true,
             Expect::Absent => actual.is_none(),

@@ -10,6 +10,7 @@ pub mod projection;
 use std::sync::Arc;
 
 use crate::alarm::AlarmEvent;
+use crate::authority::event::AuthorityEvent;
 use crate::blocks::BlocksEvent;
 use crate::claim::{Claim, ClaimParams, ClaimState, Values};
 use crate::outbox::OutboxEvent;
@@ -29,6 +30,7 @@ pub enum Event {
     Requests(RequestsEvent),
     Alarm(AlarmEvent),
     Outbox(OutboxEvent),
+    Authority(AuthorityEvent),
 }
 
 /// Defines the enum of a group of events, and the conversion of each of them to [`Event`].

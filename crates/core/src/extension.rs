@@ -20,6 +20,7 @@
 
 use std::sync::Arc;
 
+use crate::authority::ExternalClaim;
 use crate::blocks::state::Blocks;
 use crate::claim::Values;
 use crate::decide::Draft;
@@ -126,6 +127,8 @@ pub(crate) fn claims_decided(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 /// What an extension does when it is due.
 pub(crate) enum DueWork {
     Event(Event),
+    /// An expired claim of a pool with an authority.
+    Release(Arc<ExternalClaim>),
     /// Failed requests of this pool are tried again.
     Retry(Arc<str>),
 }

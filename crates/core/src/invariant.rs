@@ -11,7 +11,7 @@ use crate::span::{self, Span};
 use crate::state::State;
 use crate::state::pool::Pool;
 use crate::state::zones::{Zone, Zones};
-use crate::{alarm, blocks, requests};
+use crate::{alarm, authority, blocks, requests};
 
 /// Everything that is wrong with the state.
 pub fn check(state: &State) -> Vec<String> {
@@ -41,6 +41,7 @@ pub fn check(state: &State) -> Vec<String> {
         let left = removed.pool.rows.iter().filter(|(slot, _)| *slot >= removed.claims_from);
         owners.extend(left.map(|(slot, row)| (row.owner().clone(), removed.ix, slot)));
     }
+    wrong.extend(authority::invariant::check(state));
     if owners != state.owners {
         wrong.push("the index of owners does not match the claims".into());
     }

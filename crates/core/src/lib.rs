@@ -4,11 +4,14 @@
 //! HTTP: time and random seeds arrive in the [`command::Stamp`] of a command. Stored forms are in `allod-record`, wire
 //! forms in the faces.
 //!
+//! [`authority`] has the inventories outside that grant the values of a pool, and the claims at them.
+//!
 //! [`blocks`] and [`requests`] are products on top of pools, each in a folder with its own commands, events, decisions
 //! and state. `extension` is the only seam between them and pools.
 
 pub mod alarm;
 mod apply;
+pub mod authority;
 pub mod blocks;
 pub mod capacity;
 pub mod claim;

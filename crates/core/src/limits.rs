@@ -84,6 +84,14 @@ limits! {
     waiting_requests_per_entry_max = 250,
     /// Services that one request names.
     services_per_request_max = 1000,
+    authorities_max = 1000,
+    /// The texts of an authority: its URL, names and statements.
+    authority_bytes_max = 65_536,
+    /// Requests to one authority at a time.
+    authority_parallel_max = 256,
+    authority_timeout_ms_max = 600 * 1000,
+    /// How long the refusal of an authority is shown.
+    refused_claim_ms = 3600 * 1000,
     /// Notifications in the outbox, waiting or given up. 0 disables the outbox.
     outbox_max = 0,
 }

@@ -54,6 +54,8 @@ pub struct PoolSpec {
     /// Whether the server releases expired claims at once. Otherwise they stay until their values are needed.
     pub reap: bool,
     pub labels: Labels,
+    /// The inventory outside that grants the values. The ranges then only limit what it may grant, and may be empty.
+    pub authority: Option<Arc<str>>,
 }
 
 impl PoolSpec {
@@ -71,6 +73,7 @@ impl PoolSpec {
             lease_ms: None,
             reap: false,
             labels: Labels::default(),
+            authority: None,
         }
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod packed;
 
 use std::sync::Arc;
 
+use crate::authority::ExternalClaim;
 use crate::capacity::Uuid;
 use crate::claim::Claim;
 use crate::requests::Failure;
@@ -67,6 +68,20 @@ pub enum Outcome {
     Found(Result<Span, (Arc<str>, Failure)>),
     NotificationChanged,
     AlarmPurged,
+    AuthorityPut {
+        created: bool,
+        generation: u64,
+    },
+    AuthorityDeleted {
+        existed: bool,
+    },
+    /// A claim or release that the authority of its pool has to answer.
+    External(Arc<ExternalClaim>),
+    /// A report was stored. `look_up`: nothing was stored, because the value is held by this claim, which is being
+    /// released. The authority must be asked first whether it still has that one.
+    Reported {
+        look_up: Option<Uuid>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

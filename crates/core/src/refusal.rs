@@ -12,6 +12,7 @@ use crate::span::Span;
 use crate::value::{Kind, NotAValue};
 
 pub use crate::alarm::AlarmRefusal;
+pub use crate::authority::refusal::AuthorityRefusal;
 pub use crate::blocks::BlocksRefusal;
 pub use crate::config::ConfigRefusal;
 pub use crate::outbox::OutboxRefusal;
@@ -178,6 +179,8 @@ refusals! {
         Requests(RequestsRefusal),
         Outbox(OutboxRefusal),
         Alarm(AlarmRefusal),
+        /// About authorities and claims in their pools.
+        Authority(AuthorityRefusal),
     }
 }
 

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::alarm::Alarms;
+use crate::authority::Authorities;
 use crate::event::IdempotencyStored;
 use crate::outbox::Outbox;
 use crate::requests::event::Retry;
@@ -57,6 +58,9 @@ pub struct State {
     pub(crate) retry_groups: Option<Retry>,
     pub(crate) outbox: Outbox,
     pub(crate) alarms: Alarms,
+    pub(crate) authorities: Authorities,
+    /// Pools by authority.
+    pub(crate) external_pools: BTreeSet<(Arc<str>, PoolIx)>,
     /// The position since which slots and pool indexes have been assigned here. Two states with the same value and the
     /// same events since then have the same slots.
     pub(crate) counted_from: u64,
@@ -82,13 +86,21 @@ impl State {
         self.names.values().filter_map(|&ix| self.pool_at(ix))
     }
 
+    /// The pools with this authority.
+    pub(crate) fn pools_of_authority(&self, authority: &str) -> impl Iterator<Item = &Pool> {
+        let from = self.external_pools.range((Arc::from(authority), 0)..);
+        let pools = from.take_while(move |(name, _)| **name == *authority);
+        pools.filter_map(|(_, ix)| self.pool_at(*ix))
+    }
+
     /// When the next tick has something to do.
     pub fn next_due_ms(&self) -> Option<u64> {
         let pool = self.due.first().map(|&(at, _)| at);
         let answers = self.answers.next_due().map(IdempotencyStored::until_ms);
         let groups = self.retry_groups.as_ref().map(|retry| retry.at_ms);
         let due = pool.into_iter().chain(answers).chain(groups);
-        due.chain(self.capacity.next_due_ms()).min()
+        let refused = self.authorities.refused.first().map(|&(at, _)| at);
+        due.chain(self.capacity.next_due_ms()).chain(refused).min()
     }
 
     /// The answer under this idempotency key.

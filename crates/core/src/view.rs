@@ -4,6 +4,7 @@ pub mod capacity;
 mod claims;
 mod usage;
 
+pub use crate::authority::view as authority;
 pub use crate::blocks::view as blocks;
 pub use crate::requests::view as requests;
 /// A state to pass to the functions of this module. Faces do not look inside.

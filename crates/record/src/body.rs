@@ -48,6 +48,8 @@ pub enum Cause {
     Blocks,
     /// About request pools, notifications or alarms.
     Requests,
+    /// About authorities, and what they have answered.
+    Authority,
 }
 
 impl Cause {
@@ -60,6 +62,7 @@ impl Cause {
             Command::Capacity(_) => Cause::Capacity,
             Command::Blocks(_) => Cause::Blocks,
             Command::Requests(_) | Command::Outbox(_) | Command::Alarm(_) => Cause::Requests,
+            Command::Authority(_) => Cause::Authority,
         }
     }
 
@@ -72,6 +75,7 @@ impl Cause {
             Cause::Capacity => "capacity",
             Cause::Blocks => "ids",
             Cause::Requests => "resource",
+            Cause::Authority => "authority",
         }
     }
 }
@@ -111,6 +115,7 @@ pub fn level_needed(item: &Item) -> u32 {
             let cause = match entry.cause {
                 Cause::Blocks => 4,
                 Cause::Requests => 5,
+                Cause::Authority => 7,
                 _ => 1,
             };
             events.fold(of((kinds::ENTRY, 1)).max(cause), u32::max)

@@ -12,6 +12,7 @@ use allod_core::alarm::AlarmEvent;
 use allod_core::claim::Claim;
 use allod_core::event::capacity::{CapacityEvent, ClassDefined, TraitDefined};
 use allod_core::event::{Event, IdempotencyEvent, IdempotencyStored};
+use allod_core::authority::event::AuthorityEvent;
 use allod_core::outbox::OutboxEvent;
 use allod_core::requests::event::{RequestAnswered, RequestsEvent};
 use allod_core::requests::{AnsweredRequest, Request};
@@ -26,7 +27,9 @@ use crate::stored::capacity::CheckpointProviderV1;
 use crate::stored::claim::ClaimV1;
 use crate::stored::consumer::ConsumerV1;
 use crate::stored::form::StoredForm;
-use crate::stored::pool::{CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3};
+use crate::stored::pool::{
+    CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3, CheckpointPoolV4,
+};
 use crate::stored::{read_event, write_event};
 
 const MAGIC: &[u8] = b"allod checkpoint\n";
@@ -165,7 +168,9 @@ impl<W: Write> CheckpointWriter<W> {
         self.close_rows();
         self.counts.pools += 1;
         let (out, kind) = (&mut self.ready, kinds::CHECKPOINT_POOL);
-        if let Some(stored) = CheckpointPoolV3::of(image) {
+        if let Some(stored) = CheckpointPoolV4::of(image) {
+            chunk::write(out, kind, 4, &stored);
+        } else if let Some(stored) = CheckpointPoolV3::of(image) {
             chunk::write(out, kind, 3, &stored);
         } else if let Some(stored) = CheckpointPoolV2::of(image) {
             chunk::write(out, kind, 2, &stored);
@@ -237,7 +242,7 @@ impl<W: Write> CheckpointWriter<W> {
         self.push(RequestAnswered { pool, key, request, answer })
     }
 
-    /// An event about a notification or an alarm.
+    /// An event about a notification, an alarm or an authority.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         self.resources += 1;
         self.write(event)
@@ -379,7 +384,8 @@ impl<R: Read> CheckpointReader<R> {
                     return Ok(CheckpointPart::Pool(Box::new(match version {
                         1 => chunk.read::<CheckpointPoolV1>()?.load(),
                         2 => chunk.read::<CheckpointPoolV2>()?.load(),
-                        _ => chunk.read::<CheckpointPoolV3>()?.load(),
+                        3 => chunk.read::<CheckpointPoolV3>()?.load(),
+                        _ => chunk.read::<CheckpointPoolV4>()?.load(),
                     })));
                 }
                 (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => {
@@ -471,7 +477,8 @@ impl<R: Read> CheckpointReader<R> {
             }
             event @ (Event::Requests(RequestsEvent::RetryScheduled(_))
             | Event::Alarm(AlarmEvent::Changed(_))
-            | Event::Outbox(OutboxEvent::Queued(_) | OutboxEvent::DeliveryFailed(_))) => {
+            | Event::Outbox(OutboxEvent::Queued(_) | OutboxEvent::DeliveryFailed(_))
+            | Event::Authority(AuthorityEvent::Defined(_) | AuthorityEvent::Wanted(_))) => {
                 self.resources += 1;
                 Ok(CheckpointPart::Event(event))
             }

@@ -4,6 +4,7 @@
 //! `ALLOD_GOLDEN_NEW=1` writes missing files. Existing files are never written: users have such bytes on disk, so if a
 //! test fails here, the code is wrong.
 
+mod authority;
 mod blocks;
 mod capacity;
 mod requests;
@@ -64,6 +65,7 @@ fn all_samples() -> Vec<(&'static str, Sample)> {
         .chain(capacity::all())
         .chain(blocks::all())
         .chain(requests::all())
+        .chain(authority::all())
         .collect()
 }
 

@@ -5,7 +5,7 @@
 use crate::error::DecodeError;
 
 /// The newest feature level that this program reads and writes.
-pub const LEVEL: u32 = 6;
+pub const LEVEL: u32 = 7;
 
 // Items of the body of a journal record.
 pub(crate) const EPOCH_BEGUN: u32 = 1;
@@ -45,9 +45,14 @@ pub(crate) const NOTICE_QUEUED: u32 = 52;
 pub(crate) const NOTICE_TRIED: u32 = 53;
 pub(crate) const NOTICE_SETTLED: u32 = 54;
 pub(crate) const RETRY_SCHEDULED: u32 = 55;
+pub(crate) const AUTHORITY_DEFINED: u32 = 56;
+pub(crate) const AUTHORITY_REMOVED: u32 = 57;
+pub(crate) const CLAIM_WANTED: u32 = 58;
+pub(crate) const CLAIM_PROGRESSED: u32 = 59;
+pub(crate) const CLAIM_CLOSED: u32 = 60;
 
-// Parts of a checkpoint. Idempotency keys, custom names, requests, notifications, alarms and retries are stored as their
-// events.
+// Parts of a checkpoint. Idempotency keys, custom names, requests, notifications, alarms, retries, and
+// authorities with their claims are stored as events.
 pub(crate) const CHECKPOINT_BEGUN: u32 = 64;
 pub(crate) const CHECKPOINT_POOL: u32 = 65;
 pub(crate) const CHECKPOINT_CLAIMS: u32 = 66;
@@ -80,6 +85,7 @@ const KINDS: &[KindInfo] = &[
     row(LEVEL_RAISED, "level_raised", 1, 1),
     row(ENTRY, "entry", 1, 1),
     row(POOL_DEFINED, "pool_defined", 1, 1),
+    row(POOL_DEFINED, "pool_defined", 2, 7),
     row(POOL_REMOVED, "pool_removed", 1, 1),
     row(POOL_REMOVED, "pool_removed", 2, 6),
     retired(CLAIM_GRANTED, "claim_granted", 1, 1),
@@ -112,15 +118,23 @@ const KINDS: &[KindInfo] = &[
     row(REQUEST_ANSWERED, "request_answered", 1, 5),
     row(REQUEST_WITHDRAWN, "request_withdrawn", 1, 5),
     row(ALARM_CHANGED, "alarm_changed", 1, 5),
+    row(ALARM_CHANGED, "alarm_changed", 2, 7),
     row(ALARM_PURGED, "alarm_purged", 1, 5),
+    row(ALARM_PURGED, "alarm_purged", 2, 7),
     row(NOTICE_QUEUED, "notice_queued", 1, 5),
     row(NOTICE_TRIED, "notice_tried", 1, 5),
     row(NOTICE_SETTLED, "notice_settled", 1, 5),
     row(RETRY_SCHEDULED, "retry_scheduled", 1, 6),
+    row(AUTHORITY_DEFINED, "authority_defined", 1, 7),
+    row(AUTHORITY_REMOVED, "authority_removed", 1, 7),
+    row(CLAIM_WANTED, "claim_wanted", 1, 7),
+    row(CLAIM_PROGRESSED, "claim_progressed", 1, 7),
+    row(CLAIM_CLOSED, "claim_closed", 1, 7),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
     row(CHECKPOINT_POOL, "checkpoint_pool", 3, 5),
+    row(CHECKPOINT_POOL, "checkpoint_pool", 4, 7),
     row(CHECKPOINT_CLAIMS, "checkpoint_claims", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 2, 3),
@@ -162,6 +176,7 @@ mod tests {
 2 level_raised v1 level 1
 3 entry v1 level 1
 16 pool_defined v1 level 1
+16 pool_defined v2 level 7
 17 pool_removed v1 level 1
 17 pool_removed v2 level 6
 18 claim_granted v1 level 1
@@ -194,15 +209,23 @@ mod tests {
 48 request_answered v1 level 5
 49 request_withdrawn v1 level 5
 50 alarm_changed v1 level 5
+50 alarm_changed v2 level 7
 51 alarm_purged v1 level 5
+51 alarm_purged v2 level 7
 52 notice_queued v1 level 5
 53 notice_tried v1 level 5
 54 notice_settled v1 level 5
 55 retry_scheduled v1 level 6
+56 authority_defined v1 level 7
+57 authority_removed v1 level 7
+58 claim_wanted v1 level 7
+59 claim_progressed v1 level 7
+60 claim_closed v1 level 7
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
 65 checkpoint_pool v2 level 4
 65 checkpoint_pool v3 level 5
+65 checkpoint_pool v4 level 7
 66 checkpoint_claims v1 level 1
 67 checkpoint_ended v1 level 1
 67 checkpoint_ended v2 level 3

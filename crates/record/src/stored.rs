@@ -2,6 +2,7 @@
 //!
 //! A released struct never changes. Types that are parts of a stored struct have a version in their name too.
 
+pub(crate) mod authority;
 pub(crate) mod blocks;
 pub(crate) mod capacity;
 pub(crate) mod claim;
@@ -14,6 +15,7 @@ pub(crate) mod requests;
 pub(crate) mod span;
 
 use allod_core::alarm::AlarmEvent;
+use allod_core::authority::event::AuthorityEvent;
 use allod_core::blocks::BlocksEvent;
 use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::{ClaimEvent, Event, IdempotencyEvent, PoolEvent};
@@ -23,6 +25,9 @@ use allod_core::requests::event::RequestsEvent;
 use crate::chunk::{self, Chunk};
 use crate::error::DecodeError;
 use crate::kinds;
+use authority::{
+    AuthorityDefinedV1, AuthorityRemovedV1, ClaimProgressedV1, ClaimWantedV1, ExternalClaimClosedV1,
+};
 use blocks::{BlocksDefinedV1, BlocksMovedV1};
 use capacity::{
     AggregatesSetV1, ClassDefinedV1, ClassRemovedV1, InventoriesSetV1, ProviderCountedV1,
@@ -33,9 +38,9 @@ use claim::{ClaimGrantedV2, ClaimReleasedV2, LeaseChangedV2, QuarantineEndedV2};
 use consumer::{AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1};
 use form::StoredForm;
 use idempotency::{IdempotencyExpiredV1, IdempotencyStoredV1, IdempotencyStoredV2, UnpackedAnswer};
-use pool::{PoolDefinedV1, PoolRemovedV1, PoolRemovedV2, removes_more};
+use pool::{PoolDefinedV1, PoolDefinedV2, PoolRemovedV1, PoolRemovedV2, removes_more};
 use requests::{
-    AlarmChangedV1, AlarmPurgedV1, DeliveryFailedV1, NotificationClosedV1, NotificationQueuedV1,
+    AlarmChangedV1, AlarmChangedV2, AlarmPurgedV1, AlarmPurgedV2, DeliveryFailedV1, NotificationClosedV1, NotificationQueuedV1,
     RequestAnsweredV1, RequestPoolDefinedV1, RequestWithdrawnV1, RetryScheduledV1,
 };
 
@@ -86,7 +91,8 @@ macro_rules! stored_events {
 
 // An event that was read from a record of level 1 lacks fields of version 2, and is written as version 1 again.
 stored_events! {
-    POOL_DEFINED: Pool(PoolEvent::Defined) as PoolDefinedV1;
+    POOL_DEFINED: Pool(PoolEvent::Defined) as PoolDefinedV1,
+        or PoolDefinedV2 if |event| event.spec.authority.is_some();
     POOL_REMOVED: Pool(PoolEvent::Removed) as PoolRemovedV1,
         or PoolRemovedV2 if |event| removes_more(event);
     CLAIM_GRANTED: Claim(ClaimEvent::Granted) as ClaimGrantedV1,
@@ -119,9 +125,16 @@ stored_events! {
     REQUEST_ANSWERED: Requests(RequestsEvent::Answered) as RequestAnsweredV1;
     REQUEST_WITHDRAWN: Requests(RequestsEvent::Withdrawn) as RequestWithdrawnV1;
     RETRY_SCHEDULED: Requests(RequestsEvent::RetryScheduled) as RetryScheduledV1;
-    ALARM_CHANGED: Alarm(AlarmEvent::Changed) as AlarmChangedV1;
-    ALARM_PURGED: Alarm(AlarmEvent::Purged) as AlarmPurgedV1;
+    ALARM_CHANGED: Alarm(AlarmEvent::Changed) as AlarmChangedV1,
+        or AlarmChangedV2 if |event| event.kind.is_of_authority();
+    ALARM_PURGED: Alarm(AlarmEvent::Purged) as AlarmPurgedV1,
+        or AlarmPurgedV2 if |event| event.kind.is_of_authority();
     NOTICE_QUEUED: Outbox(OutboxEvent::Queued) as NotificationQueuedV1;
     NOTICE_TRIED: Outbox(OutboxEvent::DeliveryFailed) as DeliveryFailedV1;
     NOTICE_SETTLED: Outbox(OutboxEvent::Closed) as NotificationClosedV1;
+    AUTHORITY_DEFINED: Authority(AuthorityEvent::Defined) as AuthorityDefinedV1;
+    AUTHORITY_REMOVED: Authority(AuthorityEvent::Removed) as AuthorityRemovedV1;
+    CLAIM_WANTED: Authority(AuthorityEvent::Wanted) as ClaimWantedV1;
+    CLAIM_PROGRESSED: Authority(AuthorityEvent::Progressed) as ClaimProgressedV1;
+    CLAIM_CLOSED: Authority(AuthorityEvent::Closed) as ExternalClaimClosedV1;
 }

@@ -25,6 +25,7 @@ impl Command {
             | Command::Requests(_)
             | Command::Outbox(_)
             | Command::Alarm(_)
+            | Command::Authority(_)
             | Command::Tick => 0,
         }
     }

@@ -4,18 +4,18 @@
 use std::sync::Arc;
 
 use super::{Draft, exhausted, lease, pick, room, valid};
+use crate::authority;
 use crate::claim::{ClaimParams, Values, Want};
 use crate::command::ClaimOp;
 use crate::event::ClaimGranted;
-use crate::pool::Strategy;
+use crate::pool::{Labels, Strategy};
 use crate::receipt::{ClaimIn, Outcome};
 use crate::refusal::Refusal;
 use crate::span::Span;
 use crate::state::pool::Pool;
-use crate::state::rows::Row;
 
 /// A claim operation with its value parsed by the kind of its pools.
-pub(super) struct ParsedClaim<'a> {
+pub(crate) struct ParsedClaim<'a> {
     pub op: &'a ClaimOp,
     pub want: Want,
 }
@@ -34,7 +34,6 @@ pub(super) fn run(draft: &mut Draft<'_>, op: &ClaimOp) -> Result<Outcome, Refusa
     valid::claim(draft, op)?;
     draft.ended = 0;
     let claim = ParsedClaim { op, want: parse_want(draft.pool(&op.pools[0])?, op)? };
-    let params = claim.params();
     let mut missing = Vec::new();
     let mut held: Vec<(Arc<str>, Span)> = Vec::new();
     for name in &op.pools {
@@ -42,6 +41,12 @@ pub(super) fn run(draft: &mut Draft<'_>, op: &ClaimOp) -> Result<Outcome, Refusa
         ensure_same_kind(draft, op, pool)?;
         valid::want_of_kind(&claim.want, op.pools.len() > 1, pool.spec.kind)?;
         pool.extension.ensure_claim_editable(name, &op.key)?;
+        if let Some(authority) = pool.spec.authority.clone()
+            && let Some(outcome) = authority::decide::claim(draft, &claim, &authority)?
+        {
+            return Ok(outcome);
+        }
+        let pool = draft.pool(name)?;
         let row = pool.held(&op.key).map(|(_, row)| row);
         if !op.expect.holds(row.map(|row| row.version)) {
             let (pool, key) = (name.clone(), op.key.clone());
@@ -53,7 +58,9 @@ pub(super) fn run(draft: &mut Draft<'_>, op: &ClaimOp) -> Result<Outcome, Refusa
         }
         match row {
             Some(row) => {
-                ensure_same_request(name, &claim, &params, row)?;
+                let labels = row.labels().cloned().unwrap_or_default();
+                let before = row.params().map_or_else(plain, |params| ClaimParams::clone(params));
+                ensure_same_request(name, &claim, row.owner(), &before, &labels)?;
                 held.push((name.clone(), row.first));
             }
             None => missing.push(name.clone()),
@@ -90,18 +97,23 @@ pub(super) fn shown(
     Ok(ClaimIn { pool: name.clone(), kind: pool.spec.kind, claim: row.claim() })
 }
 
-/// Refuses when the key holds values that were claimed with other parameters.
-fn ensure_same_request(
+/// The parameters of a claim that has none.
+fn plain() -> ClaimParams {
+    ClaimParams { want: Want::any(), ttl_ms: None }
+}
+
+/// Refuses when the key was claimed before by another owner or with other parameters.
+pub(crate) fn ensure_same_request(
     pool: &Arc<str>,
     claim: &ParsedClaim<'_>,
-    params: &ClaimParams,
-    row: &Row,
+    owner: &Arc<str>,
+    before: &ClaimParams,
+    labels: &Labels,
 ) -> Result<(), Refusal> {
-    let plain = ClaimParams { want: Want::any(), ttl_ms: None };
-    let before = row.params().map_or(&plain, |params| &**params);
+    let params = claim.params();
     let (a, b) = (&before.want, &params.want);
     let differs = [
-        ("owner", claim.owner() != row.owner()),
+        ("owner", claim.owner() != owner),
         ("value", a.value != b.value),
         ("fallback", a.fallback != b.fallback),
         ("count", a.count != b.count),
@@ -110,7 +122,7 @@ fn ensure_same_request(
         ("parity", a.parity != b.parity),
         ("strategy", a.strategy != b.strategy),
         ("ttl", before.ttl_ms != params.ttl_ms),
-        ("labels", row.labels().map_or(&[][..], |labels| labels) != &*claim.op.labels),
+        ("labels", *labels != claim.op.labels),
     ];
     let fields: Vec<_> =
         differs.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field).collect();
@@ -273,7 +285,7 @@ fn grant(
     cursor: Option<u128>,
 ) -> Result<(), Refusal> {
     let (op, params) = (claim.op, claim.params());
-    let plain = params == ClaimParams { want: Want::any(), ttl_ms: None };
+    let is_plain = params == plain();
     let pool = draft.pool(name)?;
     let Some(values) = Values::new(spans) else {
         return Err(Refusal::PoolExhausted {
@@ -292,7 +304,7 @@ fn grant(
         at_ms: draft.now_ms,
         expires_ms: expiry(draft, op, pool),
         labels: op.labels.clone(),
-        params: (!plain).then(|| Arc::new(params)),
+        params: (!is_plain).then(|| Arc::new(params)),
         cursor,
     };
     draft.record(event);

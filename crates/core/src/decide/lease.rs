@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Draft, claim, valid};
+use crate::authority;
 use crate::command::{ConfirmOp, Expect, RenewOp};
 use crate::event::LeaseChanged;
 use crate::receipt::Outcome;
@@ -38,6 +39,7 @@ fn held(
     valid::key(key, draft.limits)?;
     let held_in = draft.pool(pool)?;
     held_in.extension.ensure_claim_editable(pool, key)?;
+    authority::decide::ensure_not_releasing(draft, pool, key)?;
     let Some((_, row)) = held_in.held(key) else {
         return Err(Refusal::ClaimUnknown { pool: pool.clone(), key: key.clone() });
     };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Draft, valid};
+use crate::authority::refusal::AuthorityRefusal;
 use crate::command::{DeletePool, PutPool};
 use crate::event::{PoolDefined, PoolRemoved};
 use crate::extension;
@@ -21,6 +22,7 @@ const SAMPLE: usize = 10;
 pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refusal> {
     valid::pool_name(&put.pool, draft.limits)?;
     valid::spec(&put.spec, draft.limits)?;
+    ensure_authority(draft, &put.spec)?;
     let before = draft.state.pool(&put.pool);
     let actual = before.map(|pool| pool.generation);
     if !put.expect.holds(actual) {
@@ -34,6 +36,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refus
         }
         Some(pool) => {
             ensure_compatible(draft, pool, put)?;
+            ensure_same_authority(draft, pool, &put.spec)?;
             ensure_few_rezoned(draft, pool, &put.spec)?;
         }
     }
@@ -45,6 +48,46 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refus
         extension::pool_redefined(draft, &put.pool, &given)?;
     }
     Ok(Outcome::PoolPut { created: actual.is_none(), generation })
+}
+
+/// Refuses an authority that does not exist, and options that only a pool without one can have.
+fn ensure_authority(draft: &Draft<'_>, spec: &PoolSpec) -> Result<(), Refusal> {
+    let Some(authority) = &spec.authority else { return Ok(()) };
+    if !draft.state.authorities.by_name.contains_key(authority) {
+        let authority = authority.clone();
+        return Err(AuthorityRefusal::AuthorityUnknown { authority }.into());
+    }
+    if spec.quarantine_ms > 0 {
+        return valid::invalid(
+            "the pool has an authority and a quarantine",
+            "leave the quarantine out; the authority decides when it grants a value again",
+        );
+    }
+    Ok(())
+}
+
+/// Refuses another authority for a pool that is in use.
+fn ensure_same_authority(draft: &Draft<'_>, pool: &Pool, spec: &PoolSpec) -> Result<(), Refusal> {
+    if pool.spec.authority == spec.authority {
+        return Ok(());
+    }
+    if pool.blocks().is_some() {
+        return valid::invalid(
+            format!("pool '{}' is a pool of the id-manager", pool.name),
+            "give the authority to a pool that is not",
+        );
+    }
+    ensure_empty(pool)?;
+    ensure_no_external_claims(draft, pool)
+}
+
+/// Refuses a pool with claims at its authority.
+fn ensure_no_external_claims(draft: &Draft<'_>, pool: &Pool) -> Result<(), Refusal> {
+    let claims = draft.state.authorities.claims_in(&pool.name).take(SAMPLE).count() as u64;
+    match claims {
+        0 => Ok(()),
+        claims => Err(AuthorityRefusal::PoolHasClaims { pool: pool.name.clone(), claims }.into()),
+    }
 }
 
 /// Refuses to change a pool that only its extension may change.
@@ -104,6 +147,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, delete: &DeletePool) -> Result<Outco
     ensure_editable(pool)?;
     let Some(pool) = pool else { return Ok(Outcome::PoolDeleted { existed: false }) };
     ensure_empty(pool)?;
+    ensure_no_external_claims(draft, pool)?;
     draft.record(removed(pool));
     Ok(Outcome::PoolDeleted { existed: true })
 }

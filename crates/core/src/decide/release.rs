@@ -1,6 +1,7 @@
 //! Releases a claim.
 
 use super::{Draft, valid};
+use crate::authority;
 use crate::command::{Expect, ReleaseOp};
 use crate::event::{ClaimReleased, ReleaseCause};
 use crate::receipt::Outcome;
@@ -12,6 +13,9 @@ pub(crate) fn run(draft: &mut Draft<'_>, op: &ReleaseOp) -> Result<Outcome, Refu
     valid::key(&op.key, draft.limits)?;
     let pool = draft.pool(&op.pool)?;
     pool.extension.ensure_claim_editable(&pool.name, &op.key)?;
+    if pool.spec.authority.is_some() {
+        return authority::decide::release(draft, op);
+    }
     let held = pool.held(&op.key).map(|(_, row)| row);
     let actual = held.map(|row| row.version);
     if op.expect == Expect::Present && actual.is_none() {

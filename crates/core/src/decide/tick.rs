@@ -1,7 +1,8 @@
 //! Does what is due: ends quarantines, releases expired claims of pools that reap and expired allocations, tries failed
-//! requests again, deletes old idempotency records.
+//! requests again, deletes old idempotency records and refusals of authorities.
 
 use super::{Draft, capacity, release, room};
+use crate::authority;
 use crate::event::{Event, IdempotencyExpired, ReleaseCause};
 use crate::extension::{self, DueWork};
 use crate::receipt::Outcome;
@@ -15,9 +16,11 @@ pub(super) fn run(draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
     while draft.events.len() < EVENTS_MAX {
         let due = pool_due(draft)
             .or_else(|| consumer_due(draft).map(DueWork::Event))
-            .or_else(|| idempotency_due(draft).map(DueWork::Event));
+            .or_else(|| idempotency_due(draft).map(DueWork::Event))
+            .or_else(|| refusal_due(draft).map(DueWork::Event));
         match due {
             Some(DueWork::Event(event)) => draft.record(event),
+            Some(DueWork::Release(claim)) => authority::decide::begin_release(draft, &claim)?,
             // This takes long enough for one tick.
             Some(DueWork::Retry(pool)) => {
                 requests::decide::retry_due(draft, Some(&pool))?;
@@ -45,6 +48,9 @@ fn pool_due(draft: &Draft<'_>) -> Option<DueWork> {
     }
     let (_, first) = pool.first_lease().filter(|(at, _)| *at <= draft.now_ms)?;
     let (_, row, _) = pool.at(first)?;
+    if let Some(claim) = draft.state.authorities.claim(&pool.name, &row.key) {
+        return Some(DueWork::Release(claim.clone()));
+    }
     let released = release::released(draft, pool, row, ReleaseCause::Reaped);
     Some(DueWork::Event(released.into()))
 }
@@ -66,6 +72,14 @@ fn idempotency_due(draft: &Draft<'_>) -> Option<Event> {
     let stored = draft.state.answers.next_due()?;
     (stored.until_ms() <= draft.now_ms)
         .then(|| IdempotencyExpired { key: stored.key().into() }.into())
+}
+
+/// A refusal that was shown for long enough.
+fn refusal_due(draft: &Draft<'_>) -> Option<Event> {
+    let authorities = &draft.state.authorities;
+    let (_, reference) = authorities.refused.first().filter(|(at, _)| *at <= draft.now_ms)?;
+    let refused = authorities.get(*reference)?;
+    Some(authority::decide::closed(refused).into())
 }
 
 fn groups_are_due(draft: &Draft<'_>) -> bool {

@@ -5,7 +5,7 @@ use crate::command::{Idempotency, Op, Transact};
 use crate::event::IdempotencyStored;
 use crate::extension;
 use crate::limits::at_most;
-use crate::receipt::Receipt;
+use crate::receipt::{Outcome, Receipt};
 use crate::refusal::{Refusal, Refused};
 
 pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt, Refused> {
@@ -51,8 +51,16 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
         };
         outcomes.push(outcome.map_err(|refusal| Refused { op, refusal })?);
     }
+    let is_external = |outcome: &Outcome| matches!(outcome, Outcome::External(_));
+    let external = outcomes.iter().position(is_external);
+    if let Some(op) = external.filter(|_| ops.len() > 1) {
+        let what = "an authority has to answer this operation, and the transaction has others";
+        let refusal = Refusal::Invalid { what: what.into(), fix: "send it on its own" };
+        return Err(Refused { op, refusal });
+    }
     let receipt = Receipt { outcomes };
-    if let Some(idempotency) = &transact.idempotency {
+    // An answer that is still to come is not stored: the key of the claim makes the request repeatable.
+    if let Some(idempotency) = transact.idempotency.as_ref().filter(|_| external.is_none()) {
         let until_ms = draft.now_ms.saturating_add(draft.limits.idempotency_ms);
         let Idempotency { key, fingerprint } = idempotency;
         let stored = IdempotencyStored::new(key, *fingerprint, until_ms, &receipt);

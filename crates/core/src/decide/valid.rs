@@ -17,15 +17,20 @@ pub(crate) fn invalid<T>(what: impl Into<String>, fix: &'static str) -> Result<T
     Err(Refusal::Invalid { what: what.into(), fix })
 }
 
-pub(crate) fn pool_name(name: &str, limits: &Limits) -> Result<(), Refusal> {
+pub(crate) fn pool_name(text: &str, limits: &Limits) -> Result<(), Refusal> {
+    name("pool's name", text, limits)
+}
+
+/// The name of a pool or of an authority.
+pub(crate) fn name(what: &str, name: &str, limits: &Limits) -> Result<(), Refusal> {
     at_most("pool_name_bytes_max", limits.pool_name_bytes_max, name.len() as u64)?;
     if name.is_empty() || name.chars().any(char::is_control) {
         return invalid(
-            "the pool's name is empty or has control characters",
+            format!("the {what} is empty or has control characters"),
             "give it a printable name",
         );
     }
-    representable("pool's name", name, char::is_control)
+    representable(what, name, char::is_control)
 }
 
 /// Refuses a text that not every interface can represent: XML and YANG have neither most control characters nor

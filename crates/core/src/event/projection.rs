@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::capacity::{Allocated, CapacityEvent};
 use super::{ClaimEvent, Event, PoolEvent, Was};
 use crate::alarm::AlarmEvent;
+use crate::authority::event::AuthorityEvent;
 use crate::capacity::Uuid;
 use crate::claim::Values;
 use crate::named::named;
@@ -39,6 +40,11 @@ named! {
         RequestAnswered = "request_answered",
         RequestWithdrawn = "request_withdrawn",
         AlarmChanged = "alarm_changed",
+        AuthorityDefined = "authority_defined",
+        AuthorityRemoved = "authority_removed",
+        ClaimWanted = "claim_wanted",
+        ClaimProgressed = "claim_progressed",
+        ClaimClosed = "claim_closed",
     }
 }
 
@@ -74,6 +80,7 @@ impl<'a> Projection<'a> {
             }
             Event::Claim(event) => Some(Projection::of_claim(event)),
             Event::Capacity(event) => Projection::of_capacity(event),
+            Event::Authority(event) => Some(Projection::of_authority(event)),
             Event::Requests(RequestsEvent::Answered(event)) => {
                 let of_pool = Projection::of_pool(EventKind::RequestAnswered, &event.pool);
                 Some(Projection { key: Some(&event.key), ..of_pool })
@@ -117,6 +124,28 @@ impl<'a> Projection<'a> {
             }
             ClaimEvent::QuarantineEnded(event) => {
                 of(EventKind::QuarantineEnded, &event.pool, event.key.as_ref(), &event.was)
+            }
+        }
+    }
+
+    fn of_authority(event: &'a AuthorityEvent) -> Projection<'a> {
+        let of = |kind, pool, key, owner| Projection {
+            key: Some(key),
+            owner: Some(owner),
+            ..Projection::of_pool(kind, pool)
+        };
+        match event {
+            AuthorityEvent::Defined(_) => Projection::new(EventKind::AuthorityDefined),
+            AuthorityEvent::Removed(_) => Projection::new(EventKind::AuthorityRemoved),
+            AuthorityEvent::Wanted(event) => {
+                let request = &event.request;
+                of(EventKind::ClaimWanted, &request.pool, &request.key, &request.owner)
+            }
+            AuthorityEvent::Progressed(event) => {
+                of(EventKind::ClaimProgressed, &event.pool, &event.key, &event.owner)
+            }
+            AuthorityEvent::Closed(event) => {
+                of(EventKind::ClaimClosed, &event.pool, &event.key, &event.owner)
             }
         }
     }

@@ -81,7 +81,11 @@ fn pack_outcome(outcome: &Outcome, out: &mut Vec<u8>) {
         | Outcome::RequestsEdited
         | Outcome::Found(_)
         | Outcome::NotificationChanged
-        | Outcome::AlarmPurged => {}
+        | Outcome::AlarmPurged
+        | Outcome::AuthorityPut { .. }
+        | Outcome::AuthorityDeleted { .. }
+        | Outcome::External(_)
+        | Outcome::Reported { .. } => {}
     }
 }
 

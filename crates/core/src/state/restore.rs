@@ -11,6 +11,7 @@ use super::pool::Pool;
 use super::recent::{RecentReleases, ReleasedSpan};
 use super::rows::{FrozenRows, Row};
 use crate::alarm::Alarm;
+use crate::authority::state::FrozenAuthorities;
 use crate::blocks::state::Blocks;
 pub use crate::blocks::state::BlocksImage;
 use crate::capacity::Uuid;
@@ -99,6 +100,7 @@ pub struct Frozen {
     /// Oldest first.
     pub notifications: Vec<Arc<Notification>>,
     pub alarms: Vec<Alarm>,
+    pub authorities: FrozenAuthorities,
     /// Requests that are still to be tried.
     pub retries: Vec<RetryScheduled>,
 }
@@ -113,6 +115,7 @@ impl State {
             capacity: self.capacity.freeze(),
             notifications: self.outbox.from(0).cloned().collect(),
             alarms: self.alarms.values().cloned().collect(),
+            authorities: self.authorities.freeze(),
             retries: self.retries(),
         }
     }
@@ -137,11 +140,13 @@ impl State {
 }
 
 impl Frozen {
-    /// The notifications, alarms and scheduled retries, as the events that produce them.
+    /// The notifications, alarms, authorities with their claims, and scheduled retries, as the events that produce them.
     pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
         let notifications = self.notifications.iter().flat_map(|one| one.events());
         let alarms = self.alarms.iter().flat_map(Alarm::events).map(Event::from);
-        notifications.chain(alarms).chain(self.retries.iter().cloned().map(Event::from))
+        let authorities = self.authorities.events();
+        let events = notifications.chain(alarms).chain(authorities);
+        events.chain(self.retries.iter().cloned().map(Event::from))
     }
 }
 
@@ -180,7 +185,7 @@ impl Restorer {
         }
     }
 
-    /// An event about a notification, an alarm or a retry.
+    /// An event about a notification, an alarm, an authority or a retry.
     pub fn event(&mut self, event: &Event) {
         match event {
             // Its pool may follow later.

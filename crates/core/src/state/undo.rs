@@ -9,6 +9,9 @@ use super::capacity::update::CapacityUndo;
 use super::pool::PoolChange;
 use super::{PoolIx, State};
 use crate::alarm::{Alarm, AlarmKind};
+use crate::authority::ExternalClaim;
+use crate::authority::state::Authority;
+use crate::capacity::Uuid;
 use crate::event::IdempotencyStored;
 use crate::outbox::Notification;
 use crate::requests::event::Retry;
@@ -26,6 +29,8 @@ pub(crate) enum StateChange {
     Alarm { object: Arc<str>, kind: AlarmKind, before: Option<Alarm> },
     RetryGroups(Option<Retry>),
     Notification { number: u128, before: Option<Arc<Notification>> },
+    Authority { name: Arc<str>, before: Option<Arc<Authority>> },
+    External { reference: Uuid, before: Option<Arc<ExternalClaim>> },
 }
 
 /// The changes of the decision in progress.
@@ -82,6 +87,10 @@ impl State {
                 StateChange::RetryGroups(before) => self.retry_groups = before,
                 StateChange::Alarm { object, kind, before } => {
                     drop(self.alarms.put(object, kind, before))
+                }
+                StateChange::Authority { name, before } => drop(self.set_authority(name, before)),
+                StateChange::External { reference, before } => {
+                    drop(self.authorities.put(reference, before))
                 }
                 StateChange::Notification { number, before } => {
                     drop(self.outbox.put(number, before))

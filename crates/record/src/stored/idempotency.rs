@@ -143,6 +143,10 @@ fn outcome_v1(outcome: &Outcome) -> Option<OutcomeV1<'_>> {
         | Outcome::RequestsEdited
         | Outcome::NotificationChanged
         | Outcome::AlarmPurged
+        | Outcome::AuthorityPut { .. }
+        | Outcome::AuthorityDeleted { .. }
+        | Outcome::External(_)
+        | Outcome::Reported { .. }
         | Outcome::Found(_) => return None,
     })
 }

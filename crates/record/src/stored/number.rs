@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
 use allod_core::alarm::AlarmKind;
+use allod_core::authority::{ExternalState, RefusalCode};
 use allod_core::capacity::Reclaim;
 use allod_core::claim::Parity;
 use allod_core::event::ReleaseCause;
@@ -100,6 +101,25 @@ numbered!(AlarmKindV1(AlarmKind) {
     4 => OddLow,
     5 => EvenLow,
     6 => Undelivered,
+    // From here on only in version 2 of the kinds that store it.
+    7 => Overdue,
+    8 => Stuck,
+    9 => Conflict,
+});
+
+numbered!(ExternalStateV1(ExternalState) {
+    0 => Wanted,
+    1 => Held,
+    2 => Refused,
+    3 => Stuck,
+    4 => Conflict,
+    5 => Releasing,
+});
+
+numbered!(RefusalCodeV1(RefusalCode) {
+    0 => Taken,
+    1 => Exhausted,
+    2 => Differs,
 });
 
 numbered!(ReleaseCauseV1(ReleaseCause) {

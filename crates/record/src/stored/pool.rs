@@ -30,23 +30,82 @@ stored_structs! {
         requests: u64,
     }
 
-    PoolSpecV1 of PoolSpec {
-        kind: KindV1,
-        ranges: Vec<PoolRangeV1>,
-        exclude: Vec<SpanV1>,
-        manual: Vec<SpanV1>,
-        draining: Vec<SpanV1>,
-        strategy: StrategyV1,
-        keep_edges: bool,
-        quarantine_ms: u64,
-        lease_ms: Option<u64>,
-        reap: bool,
-        labels: LabelsV1,
-    }
-
     PoolRangeV1 of PoolRange {
         span: SpanV1,
         subnet_len: Option<u8>,
+    }
+}
+
+/// A spec without its authority, which has its own field in later versions.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PoolSpecV1 {
+    kind: KindV1,
+    ranges: Vec<PoolRangeV1>,
+    exclude: Vec<SpanV1>,
+    manual: Vec<SpanV1>,
+    draining: Vec<SpanV1>,
+    strategy: StrategyV1,
+    keep_edges: bool,
+    quarantine_ms: u64,
+    lease_ms: Option<u64>,
+    reap: bool,
+    labels: LabelsV1,
+}
+
+impl StoredForm<'_, PoolSpec> for PoolSpecV1 {
+    fn store(spec: &PoolSpec) -> PoolSpecV1 {
+        PoolSpecV1 {
+            kind: StoredForm::store(&spec.kind),
+            ranges: StoredForm::store(&spec.ranges),
+            exclude: StoredForm::store(&spec.exclude),
+            manual: StoredForm::store(&spec.manual),
+            draining: StoredForm::store(&spec.draining),
+            strategy: StoredForm::store(&spec.strategy),
+            keep_edges: spec.keep_edges,
+            quarantine_ms: spec.quarantine_ms,
+            lease_ms: spec.lease_ms,
+            reap: spec.reap,
+            labels: StoredForm::store(&spec.labels),
+        }
+    }
+
+    fn load(self) -> PoolSpec {
+        PoolSpec {
+            kind: self.kind.load(),
+            ranges: self.ranges.load(),
+            exclude: self.exclude.load(),
+            manual: self.manual.load(),
+            draining: self.draining.load(),
+            strategy: self.strategy.load(),
+            keep_edges: self.keep_edges,
+            quarantine_ms: self.quarantine_ms,
+            lease_ms: self.lease_ms,
+            reap: self.reap,
+            labels: self.labels.load(),
+            authority: None,
+        }
+    }
+}
+
+/// Of a pool with an authority.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PoolDefinedV2<'a> {
+    #[serde(borrow)]
+    defined: PoolDefinedV1<'a>,
+    authority: &'a str,
+}
+
+impl<'a> PoolDefinedV2<'a> {
+    /// `None`: version 1 is sufficient.
+    pub fn of(event: &'a PoolDefined) -> Option<PoolDefinedV2<'a>> {
+        let authority = event.spec.authority.as_deref()?;
+        Some(PoolDefinedV2 { defined: StoredForm::store(event), authority })
+    }
+
+    pub fn load(self) -> PoolDefined {
+        let mut defined: PoolDefined = self.defined.load();
+        defined.spec.authority = Some(self.authority.into());
+        defined
     }
 }
 
@@ -106,6 +165,28 @@ pub(crate) struct CheckpointPoolV3<'a> {
     account: Option<BlocksV1<'a>>,
     config: RequestPoolV1,
     changed: u64,
+}
+
+/// A pool with an authority. It has no blocks and no requests.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct CheckpointPoolV4<'a> {
+    #[serde(borrow)]
+    pool: CheckpointPoolV1<'a>,
+    authority: &'a str,
+}
+
+impl<'a> CheckpointPoolV4<'a> {
+    /// `None`: an earlier version is sufficient.
+    pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV4<'a>> {
+        let authority = image.spec.authority.as_deref()?;
+        Some(CheckpointPoolV4 { pool: CheckpointPoolV1::store(image), authority })
+    }
+
+    pub fn load(self) -> PoolImage {
+        let mut image = self.pool.load();
+        image.spec.authority = Some(self.authority.into());
+        image
+    }
 }
 
 impl<'a> StoredForm<'a, PoolImage> for CheckpointPoolV1<'a> {

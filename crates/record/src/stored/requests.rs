@@ -139,6 +139,36 @@ stored_structs! {
     }
 }
 
+/// An alarm of an authority, which programs before level 7 do not know.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AlarmChangedV2<'a>(#[serde(borrow)] AlarmChangedV1<'a>);
+
+impl<'a> AlarmChangedV2<'a> {
+    /// `None`: version 1 is sufficient.
+    pub fn of(event: &'a AlarmChanged) -> Option<AlarmChangedV2<'a>> {
+        event.kind.is_of_authority().then(|| AlarmChangedV2(StoredForm::store(event)))
+    }
+
+    pub fn load(self) -> AlarmChanged {
+        self.0.load()
+    }
+}
+
+/// As [`AlarmChangedV2`].
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct AlarmPurgedV2<'a>(#[serde(borrow)] AlarmPurgedV1<'a>);
+
+impl<'a> AlarmPurgedV2<'a> {
+    /// `None`: version 1 is sufficient.
+    pub fn of(event: &'a AlarmPurged) -> Option<AlarmPurgedV2<'a>> {
+        event.kind.is_of_authority().then(|| AlarmPurgedV2(StoredForm::store(event)))
+    }
+
+    pub fn load(self) -> AlarmPurged {
+        self.0.load()
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum SupplyV1 {
     Ids { start: u32, end: u32, exclude: Vec<ExcludedIdsV1> },

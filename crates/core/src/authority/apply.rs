@@ -1,0 +1,75 @@
+//! How events change authorities and their claims.
+
+use std::sync::Arc;
+
+use super::event::{AuthorityDefined, AuthorityEvent, ClaimWanted};
+use super::state::{Authority, FrozenAuthorities};
+use super::{ExternalClaim, ExternalProgress};
+use crate::capacity::Uuid;
+use crate::event::Event;
+use crate::state::State;
+use crate::state::undo::StateChange;
+
+impl State {
+    pub(crate) fn apply_authority(&mut self, event: &AuthorityEvent) {
+        match event {
+            AuthorityEvent::Defined(event) => {
+                let AuthorityDefined { name, generation, spec } = event.clone();
+                self.put_authority(name, Some(Arc::new(Authority { generation, spec })));
+            }
+            AuthorityEvent::Removed(event) => self.put_authority(event.name.clone(), None),
+            AuthorityEvent::Wanted(event) => {
+                let ClaimWanted { request, progress } = event.clone();
+                let reference = request.reference;
+                self.put_external(reference, Some(ExternalClaim { request, progress }));
+            }
+            AuthorityEvent::Progressed(event) => {
+                self.set_progress(event.reference, event.progress.clone());
+            }
+            AuthorityEvent::Closed(event) => self.put_external(event.reference, None),
+        }
+    }
+
+    fn set_progress(&mut self, reference: Uuid, progress: ExternalProgress) {
+        let Some(known) = self.authorities.get(reference) else { return };
+        let request = known.request.clone();
+        self.put_external(reference, Some(ExternalClaim { request, progress }));
+    }
+
+    fn put_external(&mut self, reference: Uuid, claim: Option<ExternalClaim>) {
+        let before = self.authorities.put(reference, claim.map(Arc::new));
+        self.note(StateChange::External { reference, before });
+    }
+
+    fn put_authority(&mut self, name: Arc<str>, authority: Option<Arc<Authority>>) {
+        let before = self.set_authority(name.clone(), authority);
+        self.note(StateChange::Authority { name, before });
+    }
+
+    /// Inserts or replaces an authority; `None` removes it. Returns the previous one.
+    pub(crate) fn set_authority(
+        &mut self,
+        name: Arc<str>,
+        authority: Option<Arc<Authority>>,
+    ) -> Option<Arc<Authority>> {
+        match authority {
+            Some(authority) => self.authorities.by_name.insert(name, authority),
+            None => self.authorities.by_name.remove(&name),
+        }
+    }
+}
+
+impl FrozenAuthorities {
+    /// The events that produce the authorities and their claims.
+    pub(crate) fn events(&self) -> impl Iterator<Item = Event> + '_ {
+        let defined = self.by_name.iter().map(|(name, authority)| {
+            let Authority { generation, spec } = Authority::clone(authority);
+            AuthorityDefined { name: name.clone(), generation, spec }.into()
+        });
+        let claims = self.claims.iter().map(|(_, claim)| {
+            let ExternalClaim { request, progress } = ExternalClaim::clone(claim);
+            ClaimWanted { request, progress }.into()
+        });
+        defined.chain(claims)
+    }
+}

@@ -1,0 +1,51 @@
+//! Commands about authorities, and the reports of the reactor.
+
+use std::sync::Arc;
+
+use super::{AuthoritySpec, RefusalCode};
+use crate::capacity::Uuid;
+use crate::command::Expect;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuthorityCommand {
+    Put { name: Arc<str>, spec: AuthoritySpec, expect: Expect },
+    Delete { name: Arc<str>, expect: Expect },
+    /// What the reactor has learned about a claim.
+    Report { reference: Uuid, report: Report },
+    /// What an operator has found out about a claim that is stuck or in conflict.
+    Resolve { reference: Uuid, resolution: Resolution },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Report {
+    /// The authority is about to be asked, and cannot be asked later what it has done.
+    Asked,
+    Granted(GrantedValue),
+    /// A definite no.
+    Refused { code: RefusalCode, reason: Arc<str> },
+    /// Not done, or not known to be done. `again_ms`: when to try again.
+    Failed { reason: Arc<str>, again_ms: u64 },
+    /// Nobody can tell whether the authority has granted a value.
+    Stuck { reason: Arc<str> },
+    /// The authority has no grant for the reference any more.
+    Gone,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantedValue {
+    pub value: Arc<str>,
+    pub handle: Option<Arc<str>>,
+    pub version: Option<Arc<str>>,
+    /// The authority still has a grant for this reference, which holds the value here.
+    pub still_held: Option<Uuid>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// The authority has granted this value.
+    Granted { value: Arc<str> },
+    /// The authority has no grant for the reference.
+    Gone,
+    /// Ask the authority again, although it may grant a second value.
+    AskAgain,
+}

@@ -1,0 +1,55 @@
+//! What must hold of claims at authorities.
+
+use super::{Authorities, ExternalState};
+use crate::state::State;
+
+/// The indexes match the claims, and a claim holds a value exactly when its state says so.
+pub(crate) fn check(state: &State) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let all = &state.authorities;
+    let mut rebuilt = Authorities::default();
+    for (reference, claim) in all.claims.iter() {
+        rebuilt.put(*reference, Some(claim.clone()));
+        let (request, progress) = (&claim.request, &claim.progress);
+        let at = format!("claim '{}' in pool '{}'", request.key, request.pool);
+        if !all.by_name.contains_key(&request.authority) {
+            wrong.push(format!("{at} has an authority that does not exist"));
+        }
+        let Some(pool) = state.pool(&request.pool) else {
+            wrong.push(format!("{at} has a pool that does not exist"));
+            continue;
+        };
+        if pool.spec.authority.as_ref() != Some(&request.authority) {
+            wrong.push(format!("{at} is not at the authority of its pool"));
+        }
+        let holds = pool.held(&request.key).is_some();
+        let may_hold = matches!(progress.state, ExternalState::Held | ExternalState::Releasing);
+        if holds && !may_hold || !holds && progress.state == ExternalState::Held {
+            wrong.push(format!("{at} is {} but holds={holds}", progress.state.name()));
+        }
+        if progress.state.is_open() != (progress.due_ms.is_some() && progress.code.is_none()) {
+            wrong.push(format!("{at} is {} without a time for it", progress.state.name()));
+        }
+    }
+    if (&rebuilt.keys, &rebuilt.of, &rebuilt.refused) != (&all.keys, &all.of, &all.refused) {
+        wrong.push("the indexes of claims at authorities do not match the claims".into());
+    }
+    let external = state.pools().filter(|pool| pool.spec.authority.is_some());
+    for pool in external {
+        for (_, row) in pool.rows.iter() {
+            if all.claim(&pool.name, &row.key).is_none() {
+                wrong.push(format!("claim '{}' of pool '{}' has no reference", row.key, pool.name));
+            }
+        }
+    }
+    let mut index: Vec<_> = state
+        .names
+        .values()
+        .filter_map(|ix| Some((state.pool_at(*ix)?.spec.authority.clone()?, *ix)))
+        .collect();
+    index.sort_unstable();
+    if !index.iter().eq(state.external_pools.iter()) {
+        wrong.push("the index of pools by authority does not match the pools".into());
+    }
+    wrong
+}

@@ -1,0 +1,122 @@
+//! Authorities, and the claims that they grant.
+
+use allod_core::authority::event::{
+    AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
+};
+use allod_core::authority::{
+    AuthoritySpec, ExternalProgress, ExternalRequest, Protocol, SqlStatements,
+};
+
+use super::capacity::UuidV1;
+use super::claim::ClaimParamsV1;
+use super::form::{StoredForm, stored_structs};
+use super::number::{ExternalStateV1, RefusalCodeV1};
+use super::pool::LabelsV1;
+
+stored_structs! {
+    AuthorityDefinedV1<'a> of AuthorityDefined {
+        name: &'a str,
+        generation: u64,
+        #[serde(borrow)]
+        spec: AuthoritySpecV1<'a>,
+    }
+
+    AuthoritySpecV1<'a> of AuthoritySpec {
+        #[serde(borrow)]
+        protocol: ProtocolV1<'a>,
+        url: &'a str,
+        secret: Option<&'a str>,
+        ca: Option<&'a str>,
+        parallel: u32,
+        timeout_ms: u64,
+        queue_max: u64,
+        alarm_after_ms: u64,
+    }
+
+    SqlStatementsV1<'a> of SqlStatements {
+        find: Option<&'a str>,
+        take: Option<&'a str>,
+        release: Option<&'a str>,
+        list: Option<&'a str>,
+        lookup: Option<&'a str>,
+    }
+
+    AuthorityRemovedV1<'a> of AuthorityRemoved {
+        name: &'a str,
+    }
+
+    ClaimWantedV1<'a> of ClaimWanted {
+        #[serde(borrow)]
+        request: ExternalRequestV1<'a>,
+        #[serde(borrow)]
+        progress: ExternalProgressV1<'a>,
+    }
+
+    ExternalRequestV1<'a> of ExternalRequest {
+        reference: UuidV1,
+        authority: &'a str,
+        pool: &'a str,
+        key: &'a str,
+        owner: &'a str,
+        params: ClaimParamsV1,
+        labels: LabelsV1,
+    }
+
+    ExternalProgressV1<'a> of ExternalProgress {
+        state: ExternalStateV1,
+        version: u64,
+        since_ms: u64,
+        asked: bool,
+        value: Option<&'a str>,
+        handle: Option<&'a str>,
+        granted_version: Option<&'a str>,
+        code: Option<RefusalCodeV1>,
+        reason: Option<&'a str>,
+        attempts: u32,
+        due_ms: Option<u64>,
+    }
+
+    ClaimProgressedV1<'a> of ClaimProgressed {
+        reference: UuidV1,
+        pool: &'a str,
+        key: &'a str,
+        owner: &'a str,
+        #[serde(borrow)]
+        progress: ExternalProgressV1<'a>,
+    }
+
+    ExternalClaimClosedV1<'a> of ExternalClaimClosed {
+        reference: UuidV1,
+        pool: &'a str,
+        key: &'a str,
+        owner: &'a str,
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) enum ProtocolV1<'a> {
+    Http,
+    Allod {
+        pool: &'a str,
+    },
+    #[serde(borrow)]
+    Sql(SqlStatementsV1<'a>),
+}
+
+impl<'a> StoredForm<'a, Protocol> for ProtocolV1<'a> {
+    fn store(protocol: &'a Protocol) -> ProtocolV1<'a> {
+        match protocol {
+            Protocol::Http => ProtocolV1::Http,
+            Protocol::Allod { pool } => ProtocolV1::Allod { pool },
+            Protocol::Sql(statements) => ProtocolV1::Sql(StoredForm::store(statements)),
+        }
+    }
+
+    fn load(self) -> Protocol {
+        match self {
+            ProtocolV1::Http => Protocol::Http,
+            ProtocolV1::Allod { pool } => Protocol::Allod { pool: pool.into() },
+            ProtocolV1::Sql(statements) => Protocol::Sql(statements.load()),
+        }
+    }
+}
