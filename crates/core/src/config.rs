@@ -72,7 +72,11 @@ impl PoolSpec {
         let part = |(list, span)| ConfigPart { list, span };
         let mut sorted: Vec<ConfigPart> = ranges.clone().map(part).collect();
         sorted.sort_unstable_by_key(|part| part.span);
-        let checked = if sorted.is_empty() && self.authority.is_none() { Err(ConfigError::NoRange) } else { Ok(()) };
+        let checked = if sorted.is_empty() && self.authority.is_none() {
+            Err(ConfigError::NoRange)
+        } else {
+            Ok(())
+        };
         checked
             .and_then(|()| check_spans(ranges.chain(others).map(part), self.kind))
             .and_then(|()| check_disjoint(&sorted))

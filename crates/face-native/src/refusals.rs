@@ -2,6 +2,7 @@
 //!
 //! The tables match without a wildcard, so that a new refusal does not compile until it has a row here.
 
+mod authority;
 mod capacity;
 
 use std::borrow::Cow;
@@ -121,6 +122,7 @@ fn head(refusal: &Refusal) -> Head {
             not_found("notification not found")
         }
         Refusal::Alarm(AlarmRefusal::NotCleared { .. }) => conflict("alarm not cleared"),
+        Refusal::Authority(refusal) => authority::head(refusal),
     }
 }
 
@@ -131,6 +133,7 @@ fn members(refusal: &Refusal) -> RefusalMembers<'_> {
         Refusal::Invalid { .. } | Refusal::Config(_) | Refusal::CheckFailed { .. } => none,
         Refusal::Blocks(_) | Refusal::Requests(_) | Refusal::Outbox(_) | Refusal::Alarm(_) => none,
         Refusal::Capacity(refusal) => capacity::members(refusal),
+        Refusal::Authority(refusal) => authority::members(refusal),
         Refusal::LimitExceeded { limit, max, actual } => {
             RefusalMembers { limit: Some(limit), max: Some(*max), actual: Some(*actual), ..none }
         }

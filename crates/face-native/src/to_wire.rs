@@ -278,6 +278,10 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
         | Outcome::RequestsEdited
         | Outcome::NotificationChanged
         | Outcome::AlarmPurged
+        | Outcome::AuthorityPut { .. }
+        | Outcome::AuthorityDeleted { .. }
+        | Outcome::External(_)
+        | Outcome::Reported { .. }
         | Outcome::Found(_) => None,
     }
 }

@@ -54,6 +54,7 @@ pub(crate) fn error(refusal: &Refusal, operation: &WriteOperation<'_>) -> Placem
         | Refusal::Requests(_)
         | Refusal::Outbox(_)
         | Refusal::Alarm(_)
+        | Refusal::Authority(_)
         | Refusal::IdempotencyFull { .. }
         | Refusal::IdempotencyDiffers { .. }
         | Refusal::PoolUnknown { .. }

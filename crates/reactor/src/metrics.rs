@@ -4,7 +4,7 @@ use allod_core::alarm::AlarmKind;
 use allod_core::view::{self, State};
 use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
-const KINDS: [AlarmKind; 7] = AlarmKind::ALL;
+const KINDS: [AlarmKind; AlarmKind::ALL.len()] = AlarmKind::ALL;
 
 pub(crate) struct ReactorMetrics {
     pub delivered: Counter,

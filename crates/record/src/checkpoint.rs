@@ -9,10 +9,10 @@ use std::io::{self, BufReader, Read, Write};
 use std::sync::Arc;
 
 use allod_core::alarm::AlarmEvent;
+use allod_core::authority::event::AuthorityEvent;
 use allod_core::claim::Claim;
 use allod_core::event::capacity::{CapacityEvent, ClassDefined, TraitDefined};
 use allod_core::event::{Event, IdempotencyEvent, IdempotencyStored};
-use allod_core::authority::event::AuthorityEvent;
 use allod_core::outbox::OutboxEvent;
 use allod_core::requests::event::{RequestAnswered, RequestsEvent};
 use allod_core::requests::{AnsweredRequest, Request};
@@ -27,9 +27,7 @@ use crate::stored::capacity::CheckpointProviderV1;
 use crate::stored::claim::ClaimV1;
 use crate::stored::consumer::ConsumerV1;
 use crate::stored::form::StoredForm;
-use crate::stored::pool::{
-    CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3, CheckpointPoolV4,
-};
+use crate::stored::pool::{CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3, CheckpointPoolV4};
 use crate::stored::{read_event, write_event};
 
 const MAGIC: &[u8] = b"allod checkpoint\n";

@@ -40,8 +40,9 @@ use form::StoredForm;
 use idempotency::{IdempotencyExpiredV1, IdempotencyStoredV1, IdempotencyStoredV2, UnpackedAnswer};
 use pool::{PoolDefinedV1, PoolDefinedV2, PoolRemovedV1, PoolRemovedV2, removes_more};
 use requests::{
-    AlarmChangedV1, AlarmChangedV2, AlarmPurgedV1, AlarmPurgedV2, DeliveryFailedV1, NotificationClosedV1, NotificationQueuedV1,
-    RequestAnsweredV1, RequestPoolDefinedV1, RequestWithdrawnV1, RetryScheduledV1,
+    AlarmChangedV1, AlarmChangedV2, AlarmPurgedV1, AlarmPurgedV2, DeliveryFailedV1,
+    NotificationClosedV1, NotificationQueuedV1, RequestAnsweredV1, RequestPoolDefinedV1,
+    RequestWithdrawnV1, RetryScheduledV1,
 };
 
 /// The table of stored events: the kind, the event, a view of it if the structs cannot borrow from the event itself, the

@@ -197,6 +197,10 @@ impl OpOutcome {
             | Outcome::RequestsEdited
             | Outcome::NotificationChanged
             | Outcome::AlarmPurged
+            | Outcome::AuthorityPut { .. }
+            | Outcome::AuthorityDeleted { .. }
+            | Outcome::External(_)
+            | Outcome::Reported { .. }
             | Outcome::Found(_) => OpOutcome::Capacity,
         }
     }

@@ -111,7 +111,11 @@ fn accepted(
         (Command::Transact(transact), done) => transaction(model, events, transact, done, now_ms),
         (Command::Capacity(_), [OpOutcome::Capacity]) => Open,
         (
-            Command::Blocks(_) | Command::Requests(_) | Command::Outbox(_) | Command::Alarm(_),
+            Command::Blocks(_)
+            | Command::Requests(_)
+            | Command::Outbox(_)
+            | Command::Alarm(_)
+            | Command::Authority(_),
             [_],
         ) => Open,
         (command, done) => Wrong(format!("{done:?} is not an answer to {command:?}")),

@@ -267,7 +267,7 @@ impl NaiveModel {
                 self.wanted.entry(event.pool.clone()).or_default().remove(&event.key);
             }
             // Neither do alarms and notifications.
-            Event::Alarm(_) | Event::Outbox(_) => {}
+            Event::Alarm(_) | Event::Outbox(_) | Event::Authority(_) => {}
         }
         Ok(())
     }

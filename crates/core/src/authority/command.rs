@@ -8,12 +8,25 @@ use crate::command::Expect;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AuthorityCommand {
-    Put { name: Arc<str>, spec: AuthoritySpec, expect: Expect },
-    Delete { name: Arc<str>, expect: Expect },
+    Put {
+        name: Arc<str>,
+        spec: AuthoritySpec,
+        expect: Expect,
+    },
+    Delete {
+        name: Arc<str>,
+        expect: Expect,
+    },
     /// What the reactor has learned about a claim.
-    Report { reference: Uuid, report: Report },
+    Report {
+        reference: Uuid,
+        report: Report,
+    },
     /// What an operator has found out about a claim that is stuck or in conflict.
-    Resolve { reference: Uuid, resolution: Resolution },
+    Resolve {
+        reference: Uuid,
+        resolution: Resolution,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,11 +35,19 @@ pub enum Report {
     Asked,
     Granted(GrantedValue),
     /// A definite no.
-    Refused { code: RefusalCode, reason: Arc<str> },
+    Refused {
+        code: RefusalCode,
+        reason: Arc<str>,
+    },
     /// Not done, or not known to be done. `again_ms`: when to try again.
-    Failed { reason: Arc<str>, again_ms: u64 },
+    Failed {
+        reason: Arc<str>,
+        again_ms: u64,
+    },
     /// Nobody can tell whether the authority has granted a value.
-    Stuck { reason: Arc<str> },
+    Stuck {
+        reason: Arc<str>,
+    },
     /// The authority has no grant for the reference any more.
     Gone,
 }

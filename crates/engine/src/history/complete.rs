@@ -24,7 +24,8 @@ pub(super) fn lacks(event: &Event) -> bool {
         | Event::Blocks(_)
         | Event::Requests(_)
         | Event::Alarm(_)
-        | Event::Outbox(_) => false,
+        | Event::Outbox(_)
+        | Event::Authority(_) => false,
     }
 }
 

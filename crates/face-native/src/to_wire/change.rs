@@ -1,6 +1,7 @@
 //! Translates the events of one position into a change. Pure.
 
 use allod_core::alarm::AlarmEvent;
+use allod_core::authority::event::AuthorityEvent;
 use allod_core::claim::Values;
 use allod_core::event::capacity::CapacityEvent;
 use allod_core::event::{ClaimEvent, Event, PoolEvent, ReleaseCause, Was};
@@ -162,6 +163,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
         Event::Requests(RequestsEvent::Withdrawn(event)) => {
             ChangeEvent::RequestWithdrawn { pool: &event.pool, key: &event.key }
         }
+        Event::Authority(event) => authority(event),
         Event::Alarm(AlarmEvent::Changed(event)) => ChangeEvent::AlarmChanged {
             object: &event.object,
             alarm: event.kind.name(),
@@ -177,6 +179,42 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             return None;
         }
     })
+}
+
+fn authority(event: &AuthorityEvent) -> ChangeEvent<'_> {
+    match event {
+        AuthorityEvent::Defined(event) => {
+            ChangeEvent::AuthorityDefined { authority: &event.name, generation: event.generation }
+        }
+        AuthorityEvent::Removed(event) => ChangeEvent::AuthorityRemoved { authority: &event.name },
+        AuthorityEvent::Wanted(event) => ChangeEvent::ClaimWanted {
+            pool: &event.request.pool,
+            key: &event.request.key,
+            owner: &event.request.owner,
+            authority: &event.request.authority,
+            reference: UuidText(event.request.reference),
+        },
+        AuthorityEvent::Progressed(event) => ChangeEvent::ClaimProgressed {
+            pool: &event.pool,
+            key: &event.key,
+            owner: &event.owner,
+            reference: UuidText(event.reference),
+            state: event.progress.state.name(),
+            reason: event.progress.reason.as_deref(),
+            attempts: event.progress.attempts,
+            next_attempt: event
+                .progress
+                .due_ms
+                .filter(|_| event.progress.state.is_open())
+                .map(|ms| Time { ms }),
+        },
+        AuthorityEvent::Closed(event) => ChangeEvent::ClaimClosed {
+            pool: &event.pool,
+            key: &event.key,
+            owner: &event.owner,
+            reference: UuidText(event.reference),
+        },
+    }
 }
 
 fn cause(cause: ReleaseCause) -> &'static str {

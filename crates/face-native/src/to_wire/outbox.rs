@@ -19,6 +19,7 @@ pub(crate) fn alarm(alarm: &Alarm) -> wire::Alarm<'_> {
 pub(super) fn object_of(kind: AlarmKind, ids: bool) -> &'static str {
     match kind {
         AlarmKind::Undelivered => "service",
+        _ if kind.is_of_authority() => "authority",
         _ if ids => "id-pool",
         _ => "ip-address-pool",
     }

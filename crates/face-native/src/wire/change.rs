@@ -203,9 +203,48 @@ pub(crate) enum ChangeEvent<'a> {
         pool: &'a str,
         key: &'a str,
     },
+    /// An authority was created or redefined.
+    AuthorityDefined {
+        authority: &'a str,
+        generation: u64,
+    },
+    AuthorityRemoved {
+        authority: &'a str,
+    },
+    /// A claim waits for the authority of its pool.
+    ClaimWanted {
+        pool: &'a str,
+        key: &'a str,
+        owner: &'a str,
+        authority: &'a str,
+        reference: UuidText,
+    },
+    /// A claim in a pool with an authority has another state, or an attempt has failed. A granted value is in the
+    /// `claim_granted` of the same change.
+    ClaimProgressed {
+        pool: &'a str,
+        key: &'a str,
+        owner: &'a str,
+        reference: UuidText,
+        state: &'static str,
+        /// Why it was refused or has failed.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'a str>,
+        /// Failed attempts of the present request.
+        attempts: u32,
+        /// When the next attempt is due; null: none is.
+        next_attempt: Option<Time>,
+    },
+    /// The authority has no grant for the claim any more, or never had one.
+    ClaimClosed {
+        pool: &'a str,
+        key: &'a str,
+        owner: &'a str,
+        reference: UuidText,
+    },
     /// An alarm was raised or cleared.
     AlarmChanged {
-        /// The pool or the service.
+        /// The pool, the service or the authority.
         object: &'a str,
         #[schema(schema_with = alarm_kind)]
         alarm: &'static str,

@@ -12,7 +12,7 @@ pub(super) fn alarm_kind() -> Schema {
 }
 
 pub(super) fn alarm_of() -> Schema {
-    words(&["id-pool", "ip-address-pool", "service"]).into()
+    words(&["id-pool", "ip-address-pool", "service", "authority"]).into()
 }
 
 fn how() -> Schema {

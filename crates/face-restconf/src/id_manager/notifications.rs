@@ -38,6 +38,7 @@ pub(crate) fn of_event(nodes: &IdManagerNodes, event: &Event) -> Option<DataNode
         | Event::Capacity(_)
         | Event::Blocks(_)
         | Event::Requests(_)
+        | Event::Authority(_)
         | Event::Alarm(_)
         | Event::Outbox(_) => None,
     }

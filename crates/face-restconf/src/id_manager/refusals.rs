@@ -72,9 +72,10 @@ impl IdManager {
                 RestconfError::application(ErrorTag::OperationFailed, refusal.to_string())
             }
             Refusal::Blocks(refusal) => self.ids_error(operation, refusal),
-            Refusal::Requests(_) | Refusal::Outbox(_) | Refusal::Alarm(_) => {
-                error(ErrorTag::InUse, refusal.to_string())
-            }
+            Refusal::Requests(_)
+            | Refusal::Outbox(_)
+            | Refusal::Alarm(_)
+            | Refusal::Authority(_) => error(ErrorTag::InUse, refusal.to_string()),
         }
     }
 

@@ -71,6 +71,9 @@ fn type_name(kind: AlarmKind, ids: bool) -> &'static str {
         (AlarmKind::EvenExhausted, _) => "id-pool-even-exhausted",
         (AlarmKind::EvenLow, _) => "id-pool-even-low-threshold-reached",
         (AlarmKind::Undelivered, _) => "service-activation-failure",
+        (AlarmKind::Overdue, _) => "authority-overdue",
+        (AlarmKind::Stuck, _) => "authority-claim-stuck",
+        (AlarmKind::Conflict, _) => "authority-claim-in-conflict",
     }
 }
 
@@ -84,6 +87,9 @@ pub(super) fn severity_and_text(kind: AlarmKind) -> (&'static str, &'static str)
             ("major", "Pool is getting close to empty")
         }
         AlarmKind::Undelivered => ("critical", "Service could not be re-deployed"),
+        AlarmKind::Overdue => ("major", "Authority has not answered for too long"),
+        AlarmKind::Stuck => ("major", "Outcome of a request to the authority is unknown"),
+        AlarmKind::Conflict => ("major", "Authority has granted a value that is in use"),
     }
 }
 

@@ -164,6 +164,7 @@ pub(super) fn of_entry(model: &ResourcePools, events: &[Event]) -> Vec<DataNode>
             | Event::Capacity(_)
             | Event::Blocks(_)
             | Event::Alarm(AlarmEvent::Purged(_))
+            | Event::Authority(_)
             | Event::Outbox(OutboxEvent::DeliveryFailed(_) | OutboxEvent::Closed(_)) => {}
         }
     }

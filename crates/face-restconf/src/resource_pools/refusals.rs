@@ -29,7 +29,8 @@ impl ResourcePools {
             | Refusal::ParamsDiffer { .. }
             | Refusal::ValueTaken { .. }
             | Refusal::ValueQuarantined { .. }
-            | Refusal::Alarm(_) => error(ErrorTag::InUse),
+            | Refusal::Alarm(_)
+            | Refusal::Authority(_) => error(ErrorTag::InUse),
             Refusal::ClaimUnknown { .. } | Refusal::Outbox(_) => error(ErrorTag::DataMissing),
             Refusal::PoolExhausted { .. } | Refusal::SyncExhausted { .. } => {
                 error(ErrorTag::ResourceDenied)

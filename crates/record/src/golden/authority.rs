@@ -33,7 +33,7 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
         blocks: None,
         requests: None,
     };
-    let header = Header { position: 9, epoch: 1, now_ms: 1_000 };
+    let header = Header { level: 7, position: 9, now_ms: 1_000 };
     let defined = PoolDefined { pool: "lab".into(), generation: 2, spec };
     let alarm = |raised| AlarmChanged {
         object: "ipam".into(),
@@ -71,7 +71,7 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
             Sample::Checkpoint(
                 header,
                 vec![
-                    CheckpointPart::Pool(image),
+                    CheckpointPart::Pool(Box::new(image)),
                     CheckpointPart::Event(http().into()),
                     CheckpointPart::Event(wanted().into()),
                     CheckpointPart::End,

@@ -139,6 +139,8 @@ numbered!(CauseV1(Cause) {
     5 => Blocks,
     // Level 5: entries with it need that level.
     6 => Requests,
+    // Level 7: entries with it need that level.
+    7 => Authority,
 });
 
 #[cfg(test)]

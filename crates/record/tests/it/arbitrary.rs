@@ -91,6 +91,7 @@ fn spec() -> impl Strategy<Value = PoolSpec> {
             lease_ms,
             reap,
             labels,
+            authority: None,
         }
     })
 }

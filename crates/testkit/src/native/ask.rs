@@ -39,7 +39,8 @@ pub fn wire(request: &Request) -> Wire {
             | Command::Blocks(_)
             | Command::Requests(_)
             | Command::Outbox(_)
-            | Command::Alarm(_),
+            | Command::Alarm(_)
+            | Command::Authority(_),
         ) => get("/healthz".into()),
     }
 }

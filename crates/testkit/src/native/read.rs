@@ -74,7 +74,8 @@ fn accepted(request: &Request, status: u16, body: &Value) -> Option<CallAnswer> 
             | Command::Blocks(_)
             | Command::Requests(_)
             | Command::Outbox(_)
-            | Command::Alarm(_),
+            | Command::Alarm(_)
+            | Command::Authority(_),
         ) => OpOutcome::Capacity,
         Request::Command(Command::Transact(transact)) => {
             let several = body.get("results").is_some();

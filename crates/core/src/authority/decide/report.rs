@@ -93,7 +93,11 @@ pub(super) fn resolve(
         Resolution::Granted { value } => {
             let (value, handle) = (value.clone(), progress.handle);
             let version = progress.granted_version;
-            return settle(draft, &claim, &GrantedValue { value, handle, version, still_held: None });
+            return settle(
+                draft,
+                &claim,
+                &GrantedValue { value, handle, version, still_held: None },
+            );
         }
         Resolution::AskAgain => {
             let progress = ExternalProgress {
@@ -178,12 +182,7 @@ fn fits(pool: &Pool, want: &Want, text: &str) -> Result<Span, String> {
     Ok(value)
 }
 
-fn grant(
-    draft: &mut Draft<'_>,
-    claim: &ExternalClaim,
-    value: Span,
-    progress: ExternalProgress,
-) {
+fn grant(draft: &mut Draft<'_>, claim: &ExternalClaim, value: Span, progress: ExternalProgress) {
     let request = &claim.request;
     let pool = draft.state.pool(&request.pool);
     let Some((kind, lease_ms)) = pool.map(|pool| (pool.spec.kind, pool.spec.lease_ms)) else {

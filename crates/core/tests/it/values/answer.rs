@@ -20,7 +20,8 @@ pub fn of(world: &mut World, command: &Command) -> String {
         | Command::Blocks(_)
         | Command::Requests(_)
         | Command::Outbox(_)
-        | Command::Alarm(_) => 1,
+        | Command::Alarm(_)
+        | Command::Authority(_) => 1,
     };
     match world.run(command) {
         Ok(receipt) if matches!(command, Command::Tick) => {

@@ -39,7 +39,8 @@ fn rank(refusal: &Refusal) -> usize {
         | Refusal::Blocks(_)
         | Refusal::Requests(_)
         | Refusal::Outbox(_)
-        | Refusal::Alarm(_) => RANKS,
+        | Refusal::Alarm(_)
+        | Refusal::Authority(_) => RANKS,
     }
 }
 
