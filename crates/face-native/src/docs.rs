@@ -189,7 +189,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert_eq!(count, crate::routes::TABLE.len());
+        assert_eq!(count, crate::routes::table().count());
         for (name, _) in members(&document["components"]["schemas"]) {
             assert!(page.contains(&format!("<section id=\"schema-{name}\"")), "{name}");
         }

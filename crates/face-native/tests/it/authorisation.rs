@@ -94,6 +94,7 @@ impl Fixture {
             vec![("key_bytes_max", 1024)],
             Default::default(),
             Default::default(),
+            Default::default(),
         );
         let (mut tokens, mut file) = (Vec::new(), String::new());
         for (role, pools) in callers().into_iter().flatten() {

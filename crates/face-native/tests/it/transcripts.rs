@@ -62,6 +62,7 @@ impl Server {
             vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)],
             WatchLimits::default(),
             Default::default(),
+            Default::default(),
         );
         let app = App::new(native.routes(), limits).unwrap();
         Server { app, clock, handle, _engine: engine, storage, _index: index }
