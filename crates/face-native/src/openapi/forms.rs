@@ -27,7 +27,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         }
         "pool" => pattern(NAME, "vlans"),
         "authority" => pattern(NAME, "inventory"),
-        "reference" => uuid(),
+        "reference" => reference(),
         "key" => text("blue"),
         "value" => text("100"),
         "prefix" | "key_prefix" | "owner_prefix" | "object_prefix" | "target_prefix" | "after" => {
@@ -78,6 +78,13 @@ fn repeated(operation: &str, name: &str) -> bool {
 fn uuid() -> RefOr<Schema> {
     let form = SchemaFormat::Custom("uuid".into());
     ObjectBuilder::new().schema_type(Type::String).format(Some(form)).into()
+}
+
+/// The reference of a claim at an authority, or of a transaction.
+fn reference() -> RefOr<Schema> {
+    let form = SchemaFormat::Custom("uuid".into());
+    let text = ObjectBuilder::new().schema_type(Type::String).format(Some(form));
+    text.examples([json!("5d3c1f0a-7be2-8a41-9c6d-000000012c00")]).into()
 }
 
 fn text(example: &str) -> RefOr<Schema> {

@@ -91,6 +91,7 @@ pub(crate) fn claim<'a>(
     };
     let is_open = progress.state.is_open();
     wire::Claim {
+        version: own.version.max(progress.version),
         state: progress.state.name(),
         authority: Some(&request.authority),
         reference: Some(UuidText(request.reference)),
@@ -105,11 +106,6 @@ pub(crate) fn claim<'a>(
         since: is_open.then_some(Time { ms: progress.since_ms }),
         ..own
     }
-}
-
-/// The version of a claim in a pool with an authority: that of its value, or of its last change.
-pub(crate) fn version(held: Option<&ClaimIn>, external: &ExternalClaim) -> u64 {
-    held.map_or(external.progress.version, |held| held.claim.version)
 }
 
 /// How many of the oldest open claims are asked whether an attempt has failed.

@@ -1,6 +1,5 @@
 //! JSON forms of authorities, and of what an operator says about their claims.
 
-use allod_core::authority::ExternalState;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::Schema;
@@ -63,10 +62,6 @@ fn protocol() -> Schema {
 
 fn authority_state() -> Schema {
     words(&["ok", "failing", "busy"]).into()
-}
-
-pub(super) fn external_state() -> Schema {
-    words(&ExternalState::ALL.map(ExternalState::name)).into()
 }
 
 /// The definition of an authority, and on reads its state.

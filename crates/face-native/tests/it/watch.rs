@@ -38,13 +38,8 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let native = Native::new(
-            handle.clone(),
-            Vec::new(),
-            limits,
-            Default::default(),
-            Default::default(),
-        );
+        let native =
+            Native::new(handle.clone(), Vec::new(), limits, Default::default(), Default::default());
         let app = App::new(native.routes(), allod_edge::HttpLimits::default()).unwrap();
         Server { app, storage, handle, _engine: engine }
     }
