@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use allod_core::command::Command;
+use allod_core::event::Event;
 use allod_core::receipt::Receipt;
 use allod_core::refusal::Refused;
 use allod_core::state::State;
 use allod_journal::{Guarantees, Hash, Journal, Tail};
+use allod_record::Entry;
 use parking_lot::{RwLock, RwLockWriteGuard};
 use tokio::sync::{oneshot, watch};
 
@@ -95,6 +97,8 @@ pub struct EngineStatus {
 pub struct SharedState {
     committed: RwLock<Committed>,
     position: watch::Sender<u64>,
+    /// Counts the records that changed something at an authority, so that only they wake the reactor.
+    authority_changes: watch::Sender<u64>,
     pub(crate) feed: Ring,
     ready: AtomicBool,
     pub(crate) epoch: AtomicU64,
@@ -128,6 +132,7 @@ impl SharedState {
         SharedState {
             committed: RwLock::default(),
             position: watch::Sender::new(0),
+            authority_changes: watch::Sender::new(0),
             feed: Ring::new(),
             ready: AtomicBool::new(false),
             epoch: AtomicU64::new(0),
@@ -164,6 +169,15 @@ impl SharedState {
         self.position.send_replace(position);
         self.feed.start(tail);
         self.ready.store(true, Ordering::Release);
+        self.authority_changes.send_modify(|count| *count += 1);
+    }
+
+    /// Wakes those that wait for changes at authorities, if a committed record has one.
+    pub(crate) fn note_authority_changes(&self, entries: &[Entry]) {
+        let mut events = entries.iter().flat_map(|entry| &entry.events);
+        if events.any(|event| matches!(event, Event::Authority(_))) {
+            self.authority_changes.send_modify(|count| *count += 1);
+        }
     }
 
     /// Applies the entries or items of a committed record in slices, so that a reader never waits for a whole batch.
@@ -262,6 +276,16 @@ impl Handle {
         self.ready()?;
         let mut seen = self.shared.position.subscribe();
         seen.wait_for(|seen| *seen >= position).await.map(|_| ()).map_err(|_| EngineError::Stopping)
+    }
+
+    /// Changes after each record that changes something at an authority, and when the journal has been replayed.
+    pub fn authority_changes(&self) -> watch::Receiver<u64> {
+        self.shared.authority_changes.subscribe()
+    }
+
+    /// Whether other servers may write to the same journal.
+    pub fn is_shared(&self) -> bool {
+        self.journal.guarantees().shared
     }
 
     /// Waits until `read` has the consistency that a client asks for: `linearizable` and `min_position` as in

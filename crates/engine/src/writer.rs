@@ -188,6 +188,7 @@ impl BatchWriter {
                     self.shared.apply(&tail, &batch.entries, events, |state, entry| {
                         state.apply_entry(entry.at_ms, &entry.events);
                     });
+                    self.shared.note_authority_changes(&batch.entries);
                     self.shared.feed.push(&tail, batch.entries);
                     self.shared.availability.restored();
                     return Ok(self.answers(batch.answers));

@@ -17,9 +17,11 @@ pub enum AuthorityCommand {
         name: Arc<str>,
         expect: Expect,
     },
-    /// What the reactor has learned about a claim.
+    /// What the reactor has learned about a claim. With `version`, the report is refused if the claim has changed since:
+    /// another server may have asked meanwhile.
     Report {
         reference: Uuid,
+        version: Option<u64>,
         report: Report,
     },
     /// What an operator has found out about a claim that is stuck or in conflict.
@@ -31,7 +33,7 @@ pub enum AuthorityCommand {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Report {
-    /// The authority is about to be asked, and cannot be asked later what it has done.
+    /// The authority is about to be asked, and a repeated request could grant a second value.
     Asked,
     Granted(GrantedValue),
     /// A definite no.
@@ -39,10 +41,12 @@ pub enum Report {
         code: RefusalCode,
         reason: Arc<str>,
     },
-    /// Not done, or not known to be done. `again_ms`: when to try again.
+    /// Not done, or not known to be done. `again_ms`: when to try again. `asked`: whether the authority may have got a
+    /// request for a grant whose outcome is unknown.
     Failed {
         reason: Arc<str>,
         again_ms: u64,
+        asked: bool,
     },
     /// Nobody can tell whether the authority has granted a value.
     Stuck {

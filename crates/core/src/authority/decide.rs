@@ -22,7 +22,9 @@ pub(crate) fn run(draft: &mut Draft<'_>, command: &AuthorityCommand) -> Result<O
     match command {
         AuthorityCommand::Put { name, spec, expect } => put(draft, name, spec, *expect),
         AuthorityCommand::Delete { name, expect } => delete(draft, name, *expect),
-        AuthorityCommand::Report { reference, report } => report::run(draft, *reference, report),
+        AuthorityCommand::Report { reference, version, report } => {
+            report::run(draft, *reference, *version, report)
+        }
         AuthorityCommand::Resolve { reference, resolution } => {
             report::resolve(draft, *reference, resolution)
         }

@@ -28,3 +28,8 @@ pub fn claim<'a>(state: &'a State, pool: &str, key: &str) -> Option<&'a Arc<Exte
 pub fn pool_count(state: &State, authority: &str) -> usize {
     state.pools_of_authority(authority).count()
 }
+
+/// The kind of the values of a pool.
+pub fn pool_kind(state: &State, pool: &str) -> Option<crate::value::Kind> {
+    state.pool(pool).map(|pool| pool.spec.kind)
+}

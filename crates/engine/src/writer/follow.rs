@@ -63,6 +63,7 @@ impl BatchWriter {
                 };
                 self.shared.apply(&tail, &items, events, apply_item);
                 let record = FeedRecord::of_items(tail, frame.at_ms, items);
+                self.shared.note_authority_changes(&record.entries);
                 self.shared.feed.push(&tail, record.entries);
                 self.shared.epoch.store(tail.epoch, Ordering::Relaxed);
             }

@@ -27,10 +27,15 @@ fn find(draft: &Draft<'_>, reference: Uuid) -> Result<Arc<ExternalClaim>, Refusa
 pub(super) fn run(
     draft: &mut Draft<'_>,
     reference: Uuid,
+    version: Option<u64>,
     report: &Report,
 ) -> Result<Outcome, Refusal> {
     let claim = find(draft, reference)?;
     let progress = claim.progress.clone();
+    if version.is_some_and(|version| version != progress.version) {
+        let (pool, key) = (claim.request.pool.clone(), claim.request.key.clone());
+        return Err(Refusal::ClaimVersionDiffers { pool, key, actual: Some(progress.version) });
+    }
     let is_releasing = match progress.state {
         ExternalState::Wanted => false,
         ExternalState::Releasing => true,
@@ -40,7 +45,6 @@ pub(super) fn run(
         | ExternalState::Conflict => return Ok(DONE),
     };
     match report {
-        Report::Asked if progress.asked => {}
         Report::Asked => progressed(draft, &claim, ExternalProgress { asked: true, ..progress }),
         Report::Granted(granted) if is_releasing => note_value(draft, &claim, granted),
         Report::Granted(granted) => return settle(draft, &claim, granted),
@@ -56,8 +60,9 @@ pub(super) fn run(
             };
             progressed(draft, &claim, progress);
         }
-        Report::Failed { reason, again_ms } => {
+        Report::Failed { reason, again_ms, asked } => {
             let progress = ExternalProgress {
+                asked: *asked,
                 attempts: progress.attempts.saturating_add(1),
                 reason: Some(reason.clone()),
                 due_ms: Some(*again_ms),
