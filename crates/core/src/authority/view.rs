@@ -40,3 +40,8 @@ pub const POOLS_COUNTED_MAX: usize = 1000;
 pub fn pool_count(state: &State, authority: &str) -> usize {
     state.pools_of_authority(authority).take(POOLS_COUNTED_MAX).count()
 }
+
+/// The kind of the values of a pool.
+pub fn pool_kind(state: &State, pool: &str) -> Option<crate::value::Kind> {
+    state.pool(pool).map(|pool| pool.spec.kind)
+}
