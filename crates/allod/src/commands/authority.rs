@@ -182,7 +182,7 @@ fn claim(claim: &ClaimRow) -> String {
 
 fn time(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    if seconds > 0.0 && seconds < 1.0 {
+    if seconds < 60.0 && seconds.fract() > 0.0 {
         format!("{seconds}s")
     } else {
         format::short_duration(whole)
