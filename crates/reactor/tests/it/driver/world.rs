@@ -73,7 +73,6 @@ impl World {
         self.driver.take().unwrap().stop().await;
     }
 
-
     pub async fn submit(&self, command: Command) -> Result<Vec<Outcome>, Refusal> {
         let reply = self.handle.submit(command).await.unwrap();
         reply.answer.map(|receipt| receipt.outcomes).map_err(|refused| refused.refusal)
