@@ -144,6 +144,11 @@ static TABLE: &[LimitRow] = table![
     reactor.webhook_ms_max,
     reactor.webhook_parallel_max,
     reactor.webhook_answer_bytes_max,
+    reactor.authority_backoff_first_ms,
+    reactor.authority_backoff_max_ms,
+    reactor.authority_pause_ms_max,
+    reactor.authority_takeover_ms,
+    reactor.authority_answer_bytes_max,
 ];
 
 /// The entries that the engine writes for expired leases must fit into one record.
