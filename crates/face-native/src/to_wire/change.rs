@@ -163,7 +163,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
         Event::Requests(RequestsEvent::Withdrawn(event)) => {
             ChangeEvent::RequestWithdrawn { pool: &event.pool, key: &event.key }
         }
-        Event::Authority(event) => authority(event),
+        Event::Authority(event) => return authority(event),
         Event::Alarm(AlarmEvent::Changed(event)) => ChangeEvent::AlarmChanged {
             object: &event.object,
             alarm: event.kind.name(),
@@ -181,8 +181,9 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
     })
 }
 
-fn authority(event: &AuthorityEvent) -> ChangeEvent<'_> {
-    match event {
+fn authority(event: &AuthorityEvent) -> Option<ChangeEvent<'_>> {
+    Some(match event {
+        AuthorityEvent::IdentityDrawn(_) => return None,
         AuthorityEvent::Defined(event) => {
             ChangeEvent::AuthorityDefined { authority: &event.name, generation: event.generation }
         }
@@ -214,7 +215,7 @@ fn authority(event: &AuthorityEvent) -> ChangeEvent<'_> {
             owner: &event.owner,
             reference: UuidText(event.reference),
         },
-    }
+    })
 }
 
 fn cause(cause: ReleaseCause) -> &'static str {
