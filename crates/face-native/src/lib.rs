@@ -47,6 +47,7 @@ use allod_edge::{Access, Call, Consistency, Reply, Route};
 use allod_engine::{CommandReply as Decided, CommitPoint, FrozenRead, Handle, Snapshot};
 use bytes::Bytes;
 
+pub use from_wire::authority_spec;
 pub use openapi::document as openapi;
 pub use scope::ScopeRule;
 pub use to_wire::{ReasonDetail, change};

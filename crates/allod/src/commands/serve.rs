@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use allod_core::command::Command;
 use allod_edge::{App, Exporter, Listener, ProblemDetails, Ready};
-use allod_engine::{Engine, Handle};
+use allod_engine::{Engine, EngineError, Handle};
 use allod_face_native::Native;
 use allod_face_placement::Placement;
 use allod_face_restconf::Restconf;
@@ -13,6 +14,7 @@ use allod_face_restconf::resource_pools::{self, ResourcePools};
 use allod_face_restconf::yang::{Schema, embedded};
 use allod_journal::embedded::accepted_losses;
 use allod_reactor::Reactor;
+use allod_reactor::authority::AuthorityDriver;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
@@ -80,6 +82,9 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
 
     let webhooks = settings.build_webhooks().map_err(CommandError::Usage)?;
     let reactor = Reactor::start(handle.clone(), Arc::new(webhooks), settings.limits.reactor);
+    let authorities = settings.authority_settings();
+    let driver = AuthorityDriver::start(handle.clone(), authorities, settings.limits.reactor);
+    tokio::spawn(define_authorities(handle.clone(), settings.authority_commands().collect()));
 
     let address = listener.address();
     info!(%address, journal = %location, "listening");
@@ -97,6 +102,7 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
         warn!(connections = cut_off, "closed connections that took too long to finish");
     }
     reactor.stop().await;
+    driver.stop().await;
     let stopped = tokio::task::spawn_blocking(move || engine.stop()).await;
     match stopped {
         Ok(Ok(())) => {
@@ -105,6 +111,24 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
         }
         Ok(Err(halt)) => Err(CommandError::Failed(halt.into())),
         Err(error) => Err(CommandError::Failed(error.into())),
+    }
+}
+
+/// Defines the authorities of the configuration, once the journal can be written.
+async fn define_authorities(handle: Handle, commands: Vec<Command>) {
+    for command in commands {
+        loop {
+            match handle.submit(command.clone()).await {
+                Ok(reply) => {
+                    if let Err(refused) = reply.answer {
+                        warn!(refusal = %refused.refusal, "an authority of the configuration was refused");
+                    }
+                    break;
+                }
+                Err(EngineError::Stopping) => return,
+                Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+            }
+        }
     }
 }
 

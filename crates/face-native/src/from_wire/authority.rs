@@ -8,6 +8,12 @@ use allod_edge::Problem;
 
 use crate::wire::{AuthorityBody, ProtocolName, ResolveBody};
 
+/// Reads the definition of an authority, in the form of the body of `PUT /v1/authorities/{name}`.
+pub fn authority_spec(definition: serde_json::Value) -> Result<AuthoritySpec, String> {
+    let body = serde_json::from_value(definition).map_err(|error| error.to_string())?;
+    authority(body).map_err(|problem| problem.detail.into_owned())
+}
+
 pub(crate) fn authority(body: AuthorityBody) -> Result<AuthoritySpec, Problem> {
     let AuthorityBody { kind, url, pool, find, take, release, list, lookup, .. } = body;
     let statements = [
