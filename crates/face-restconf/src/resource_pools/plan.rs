@@ -5,6 +5,7 @@
 //! the pool.
 
 mod edited_pool;
+mod state_nodes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
