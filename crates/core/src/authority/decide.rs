@@ -7,13 +7,14 @@ pub(crate) use claim::{begin_release, claim, ensure_not_releasing, release};
 
 use std::sync::Arc;
 
-use super::command::AuthorityCommand;
+use super::command::{AuthorityCommand, Report};
 use super::event::{AuthorityDefined, AuthorityRemoved, ClaimProgressed, ExternalClaimClosed};
 use super::refusal::AuthorityRefusal;
 use super::{AuthoritySpec, ExternalClaim, ExternalProgress, ExternalState, Protocol};
 use crate::alarm::{self, AlarmKind};
 use crate::command::Expect;
 use crate::decide::{Draft, valid};
+use crate::extension;
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
@@ -22,12 +23,26 @@ pub(crate) fn run(draft: &mut Draft<'_>, command: &AuthorityCommand) -> Result<O
     match command {
         AuthorityCommand::Put { name, spec, expect } => put(draft, name, spec, *expect),
         AuthorityCommand::Delete { name, expect } => delete(draft, name, *expect),
-        AuthorityCommand::Report { reference, report } => report::run(draft, *reference, report),
+        AuthorityCommand::Report { reference, report } => {
+            let mark = draft.mark();
+            let outcome = report::run(draft, *reference, report)?;
+            let Err(refusal) = extension::claims_decided(draft) else { return Ok(outcome) };
+            // The services cannot be notified now, so the authority is asked again later.
+            draft.back_to(mark);
+            let reason = refusal.to_string().into();
+            let again_ms = draft.now_ms.saturating_add(OUTBOX_FULL_MS);
+            report::run(draft, *reference, &Report::Failed { reason, again_ms })
+        }
         AuthorityCommand::Resolve { reference, resolution } => {
-            report::resolve(draft, *reference, resolution)
+            let outcome = report::resolve(draft, *reference, resolution)?;
+            extension::claims_decided(draft)?;
+            Ok(outcome)
         }
     }
 }
+
+/// How long an answer waits for space in the outbox.
+const OUTBOX_FULL_MS: u64 = 10_000;
 
 fn put(
     draft: &mut Draft<'_>,

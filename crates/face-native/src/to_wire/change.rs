@@ -156,9 +156,10 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
             key: &event.key,
             services: event.request.services.iter().map(|service| &**service).collect(),
             failure: match &event.answer {
-                Answer::Granted => None,
+                Answer::Granted | Answer::Wanted => None,
                 Answer::Failed(failure) => Some(failure.code()),
             },
+            wanted: event.answer == Answer::Wanted,
         },
         Event::Requests(RequestsEvent::Withdrawn(event)) => {
             ChangeEvent::RequestWithdrawn { pool: &event.pool, key: &event.key }

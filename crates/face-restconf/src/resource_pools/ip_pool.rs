@@ -158,7 +158,7 @@ impl PoolKind for IpPool {
         supply.auto_redeploy = pool.bool(self.list.auto_redeploy);
         supply.sequential = pool.text(self.list.method).map(|method| method == "sequential");
         let alarms = self.list.alarms.read(pool, None, None);
-        Ok(RequestPool { supply: Supply::Addresses(supply), alarms })
+        Ok(RequestPool::new(Supply::Addresses(supply), alarms))
     }
 
     fn config_error(
