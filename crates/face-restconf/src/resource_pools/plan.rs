@@ -29,6 +29,9 @@ impl ResourcePools {
         snapshot: &Snapshot<'_>,
         edits: RequestedEdits<'_>,
     ) -> Result<EditPlan> {
+        if let Some(answer) = self.answer_plan(snapshot, &edits)? {
+            return Ok(answer);
+        }
         let mut planner = ResourceEditPlanner {
             model: self,
             state: snapshot.state,

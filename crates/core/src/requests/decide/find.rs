@@ -57,6 +57,7 @@ fn joined(before: Option<&Request>, request: &Request) -> Request {
             .extend(request.services.iter().filter(|one| !before.services.contains(one)).cloned());
         joined.services = services;
         joined.redeploy = request.redeploy.or(before.redeploy);
+        joined.site = before.site.clone();
     }
     joined
 }

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::model::{Edit, EditOp, PathStep};
 use crate::resource_pools::kind::{PoolKind, PoolLocation};
 use crate::resource_pools::read::config_node;
-use crate::resource_pools::{ResourcePools, request};
+use crate::resource_pools::{ResourcePools, outside, request};
 use crate::tree::{DataNode, LeafValue};
 
 pub(super) struct EditedPool<'a> {
@@ -189,7 +189,7 @@ impl<'a> EditedPool<'a> {
             EditedConfig::Now(now) => now,
             EditedConfig::AsBefore => {
                 let config = self.before?;
-                Some(config_node(self.kind, &self.name, self.kind.config_nodes(config)))
+                Some(config_node(self.kind, &self.name, config))
             }
         }
     }
@@ -272,6 +272,7 @@ impl<'a> EditedPool<'a> {
         let location = self.location();
         validate(&self.model.schema, pool).map_err(|error| location.at_pool_path(error, None))?;
         let config = self.kind.config(&location, pool, self.before.map(|before| &**before))?;
+        let config = RequestPool { allocator: outside::allocator(self.kind, pool), ..config };
         match config.validate() {
             Ok(()) => Ok(config),
             Err(refusal) => Err(self.kind.config_error(&location, pool, &refusal)),
