@@ -50,6 +50,7 @@ pub(crate) const AUTHORITY_REMOVED: u32 = 57;
 pub(crate) const CLAIM_WANTED: u32 = 58;
 pub(crate) const CLAIM_PROGRESSED: u32 = 59;
 pub(crate) const CLAIM_CLOSED: u32 = 60;
+pub(crate) const IDENTITY_DRAWN: u32 = 61;
 
 // Parts of a checkpoint. Idempotency keys, custom names, requests, notifications, alarms, retries, and
 // authorities with their claims are stored as events.
@@ -115,8 +116,11 @@ const KINDS: &[KindInfo] = &[
     row(LEDGER_DEFINED, "ledger_defined", 1, 4),
     row(BLOCKS_MOVED, "blocks_moved", 1, 4),
     row(RESOURCE_POOL_DEFINED, "resource_pool_defined", 1, 5),
+    row(RESOURCE_POOL_DEFINED, "resource_pool_defined", 2, 7),
     row(REQUEST_ANSWERED, "request_answered", 1, 5),
+    row(REQUEST_ANSWERED, "request_answered", 2, 7),
     row(REQUEST_WITHDRAWN, "request_withdrawn", 1, 5),
+    row(REQUEST_WITHDRAWN, "request_withdrawn", 2, 7),
     row(ALARM_CHANGED, "alarm_changed", 1, 5),
     row(ALARM_CHANGED, "alarm_changed", 2, 7),
     row(ALARM_PURGED, "alarm_purged", 1, 5),
@@ -130,11 +134,13 @@ const KINDS: &[KindInfo] = &[
     row(CLAIM_WANTED, "claim_wanted", 1, 7),
     row(CLAIM_PROGRESSED, "claim_progressed", 1, 7),
     row(CLAIM_CLOSED, "claim_closed", 1, 7),
+    row(IDENTITY_DRAWN, "identity_drawn", 1, 7),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
     row(CHECKPOINT_POOL, "checkpoint_pool", 3, 5),
     row(CHECKPOINT_POOL, "checkpoint_pool", 4, 7),
+    row(CHECKPOINT_POOL, "checkpoint_pool", 5, 7),
     row(CHECKPOINT_CLAIMS, "checkpoint_claims", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 2, 3),
@@ -206,8 +212,11 @@ mod tests {
 45 ledger_defined v1 level 4
 46 blocks_moved v1 level 4
 47 resource_pool_defined v1 level 5
+47 resource_pool_defined v2 level 7
 48 request_answered v1 level 5
+48 request_answered v2 level 7
 49 request_withdrawn v1 level 5
+49 request_withdrawn v2 level 7
 50 alarm_changed v1 level 5
 50 alarm_changed v2 level 7
 51 alarm_purged v1 level 5
@@ -221,11 +230,13 @@ mod tests {
 58 claim_wanted v1 level 7
 59 claim_progressed v1 level 7
 60 claim_closed v1 level 7
+61 identity_drawn v1 level 7
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
 65 checkpoint_pool v2 level 4
 65 checkpoint_pool v3 level 5
 65 checkpoint_pool v4 level 7
+65 checkpoint_pool v5 level 7
 66 checkpoint_claims v1 level 1
 67 checkpoint_ended v1 level 1
 67 checkpoint_ended v2 level 3

@@ -3,6 +3,8 @@
 //! A golden journal is text: one record for each line, then the hash of the final state. An existing one is never
 //! rewritten; `ALLOD_GOLDEN_NEW=1` makes the one of the current level if it is missing.
 
+mod authority;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -323,22 +325,30 @@ fn resource_script() -> Vec<(u64, Command)> {
     let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
     let lan = |start, end| {
         let supply = Supply::Ids(IdSupply { start, end, exclude: vec![], alarm_base: end - start });
-        RequestPool { supply, alarms }
+        RequestPool::new(supply, alarms)
     };
-    let nets = RequestPool {
-        supply: Supply::Addresses(AddressSupply {
-            subnets: vec![Subnet { address: 0x0a00_0000, len: 29 }],
-            ..AddressSupply::default()
-        }),
-        alarms,
-    };
+    let nets = Supply::Addresses(AddressSupply {
+        subnets: vec![Subnet { address: 0x0a00_0000, len: 29 }],
+        ..AddressSupply::default()
+    });
+    let nets = RequestPool::new(nets, alarms);
     let put = |config: Option<RequestPool>, put: Vec<(Arc<str>, Request)>, withdraw: &[&str]| {
         let withdraw = withdraw.iter().map(|key| Arc::from(*key)).collect();
         RequestPoolEdit::Put(Box::new(PutRequestPool { config, replace: false, put, withdraw }))
     };
     let ask = |key: &str, want: Wanted| {
         let (user, services) = ("admin".into(), vec!["/services/vpn{a}".into()]);
-        (key.into(), Request { user, services, redeploy: None, sync_alloc: false, want })
+        (
+            key.into(),
+            Request {
+                user,
+                services,
+                redeploy: None,
+                sync_alloc: false,
+                want,
+                site: Default::default(),
+            },
+        )
     };
     let id = |sync| Wanted::Id(WantedId { sync: Some(sync), ..WantedId::default() });
     let net = |size| Wanted::Prefix(WantedPrefix { size, invert: false, start: None });
@@ -366,7 +376,7 @@ fn resource_script() -> Vec<(u64, Command)> {
 fn parts_script() -> Vec<(u64, Command)> {
     let lan = |end| {
         let supply = Supply::Ids(IdSupply { start: 1, end, exclude: vec![], alarm_base: 9 });
-        RequestPool { supply, alarms: AlarmSettings::default() }
+        RequestPool::new(supply, AlarmSettings::default())
     };
     let ask = |key: &str| {
         let want = Wanted::Id(WantedId::default());
@@ -376,6 +386,7 @@ fn parts_script() -> Vec<(u64, Command)> {
             redeploy: None,
             sync_alloc: false,
             want,
+            site: Default::default(),
         };
         (key.into(), request)
     };
@@ -412,8 +423,12 @@ fn write_golden(level: u32) {
         BatchWriter::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
             .unwrap();
     let scripts = [script(), capacity_script(), ids_script(), resource_script(), parts_script()];
-    for (at_ms, command) in scripts.into_iter().flatten() {
+    let fixed = scripts.into_iter().flatten().map(|(at_ms, command)| (at_ms, Some(command), None));
+    let stepwise = authority::script().into_iter().map(|(at_ms, step)| (at_ms, None, Some(step)));
+    for (at_ms, command, step) in fixed.chain(stepwise) {
         clock.0.store(at_ms, Ordering::Relaxed);
+        let made = || step.map(|step| step(writer.state()));
+        let command = command.or_else(made).unwrap();
         for answer in writer.write_batch(&[&command]).unwrap() {
             answer.unwrap().answer.unwrap();
         }
@@ -457,7 +472,8 @@ fn every_released_level_replays_to_its_recorded_state() {
                 1..=3 => 6,
                 4 => 7,
                 5 => 9,
-                _ => 10,
+                6 => 10,
+                _ => 11,
             }
         );
     }
