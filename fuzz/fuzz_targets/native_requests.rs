@@ -38,7 +38,7 @@ PUT /v1/pools/p/claims/b
 {"value":7,"ttl":60}"#;
 
 fn face(handle: Handle) -> App {
-    let native = Native::new(handle, vec![], WatchLimits::default(), Default::default());
+    let native = Native::new(handle, vec![], WatchLimits::default(), Default::default(), Default::default());
     App::new(native.routes(), HttpLimits::default()).expect("the routes fit")
 }
 

@@ -69,6 +69,11 @@ impl BenchServer {
         kib.map(|kib| kib * 1024).context("cannot read the memory of a process from /proc")
     }
 
+    /// Sends a signal to the process.
+    pub fn signal(&self, name: &str) -> Result<()> {
+        signal(&self.child, name)
+    }
+
     /// Stops the server and waits for its end.
     pub fn stop(mut self) -> Result<()> {
         stop(&mut self.child, "TERM", STOP_MAX)

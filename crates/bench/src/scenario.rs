@@ -1,5 +1,6 @@
 //! The scenarios, one file each.
 
+mod authorities;
 mod claim_script;
 mod claims;
 mod core_fixture;
@@ -33,7 +34,12 @@ pub struct Scenario {
     pub run: fn(Effort) -> Result<ScenarioReport>,
 }
 
-pub const SCENARIOS: [Scenario; 12] = [
+pub const SCENARIOS: [Scenario; 13] = [
+    Scenario {
+        name: "authorities",
+        what: "pools with an authority: an authority that hangs, grants from another allod, releases that drain",
+        run: authorities::run,
+    },
     Scenario {
         name: "claims",
         what: "durable claims over HTTP from one pool, compared with a handler that only parses",

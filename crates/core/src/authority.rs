@@ -16,7 +16,7 @@ pub mod refusal;
 pub(crate) mod state;
 pub mod view;
 
-pub use state::{Authorities, ExternalCounts};
+pub use state::{Authorities, Authority, ExternalCounts};
 
 use std::sync::Arc;
 

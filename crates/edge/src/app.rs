@@ -41,6 +41,7 @@ pub struct App {
     pub(crate) limits: HttpLimits,
     ids: RequestIds,
     pub(crate) meter: ServerMeter,
+    at_stop: Vec<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl std::fmt::Debug for App {
@@ -69,7 +70,30 @@ impl App {
         let (guard, error_formats, cors) = (Guard::Disabled, ErrorFormats::new(), Cors::default());
         let budget = ByteBudget::new(&limits, meter.in_flight_bytes.clone());
         let allowed_hosts = None;
-        Ok(App { routes, guard, error_formats, cors, allowed_hosts, budget, limits, ids, meter })
+        let at_stop = Vec::new();
+        Ok(App {
+            routes,
+            guard,
+            error_formats,
+            cors,
+            allowed_hosts,
+            budget,
+            limits,
+            ids,
+            meter,
+            at_stop,
+        })
+    }
+
+    /// Calls this when the server begins to stop, so that handlers which wait for something answer at once.
+    pub fn at_stop(mut self, call: impl Fn() + Send + Sync + 'static) -> App {
+        self.at_stop.push(Box::new(call));
+        self
+    }
+
+    /// The server begins to stop.
+    pub(crate) fn stop(&self) {
+        self.at_stop.iter().for_each(|call| call());
     }
 
     /// Authenticates requests to all routes but the open ones with this guard.
@@ -271,9 +295,12 @@ impl App {
             return (identity, errors.reply(&call.head.headers, &ErrorCause::Other(&problem)));
         }
         let failed = |problem| errors.reply(&HeaderMap::new(), &ErrorCause::Other(&problem));
-        let mut reply = match within(deadline, async { route.answer(call).await }).await {
+        let answer_deadline = deadline + Duration::from_millis(route.more_ms);
+        let mut reply = match within(answer_deadline, async { route.answer(call).await }).await {
             Ok(reply) => reply,
-            Err(CallAborted::TimedOut) => failed(too_slow(self.limits.request_ms_max)),
+            Err(CallAborted::TimedOut) => {
+                failed(too_slow(self.limits.request_ms_max, route.more_ms))
+            }
             Err(CallAborted::Panicked(what)) => {
                 let what = panic_text(&*what);
                 tracing::error!(?route, what, "a handler panicked");
@@ -409,13 +436,17 @@ fn body_too_slow(max_ms: u64) -> Problem {
     )
 }
 
-fn too_slow(max_ms: u64) -> Problem {
+fn too_slow(max_ms: u64, more_ms: u64) -> Problem {
+    let limit = match more_ms {
+        0 => format!("{max_ms} ms (request_ms_max)"),
+        more_ms => format!("{max_ms} ms (request_ms_max) and {more_ms} ms for waiting"),
+    };
     Problem::new(
         StatusCode::GATEWAY_TIMEOUT,
         "answer_too_slow",
         "the answer was not ready in time",
         format!(
-            "no answer within {max_ms} ms (request_ms_max); the request may have been carried out: read the state, or retry"
+            "no answer within {limit}; the request may have been carried out: read the state, or retry"
         ),
     )
     .retry_after(1)

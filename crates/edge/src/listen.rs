@@ -102,6 +102,7 @@ impl Listener {
         }
         drop(self.tcp);
         drop(stopped);
+        app.stop();
         stopping.send_replace(());
         let wait = Duration::from_millis(app.limits.stop_ms_max);
         let _ = tokio::time::timeout(wait, stopping.closed()).await;

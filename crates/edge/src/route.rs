@@ -43,6 +43,8 @@ pub struct Route {
     pub(crate) body_limit: Option<BodyLimit>,
     /// Checks the head of a request before a large body is read.
     pub(crate) head_check: Option<HeadCheck>,
+    /// How much longer than other routes the handler may take.
+    pub(crate) more_ms: u64,
     handler: Box<dyn Fn(Call) -> ReplyFuture + Send + Sync>,
 }
 
@@ -68,8 +70,8 @@ impl Route {
     where
         F: Fn(Call) -> ReplyFuture + Send + Sync + 'static,
     {
-        let (body_limit, head_check) = (None, None);
-        Route { method, path, access, body_limit, head_check, handler: Box::new(handler) }
+        let (body_limit, head_check, more_ms) = (None, None, 0);
+        Route { method, path, access, body_limit, head_check, more_ms, handler: Box::new(handler) }
     }
 
     /// Sets a body limit for this route; `limit` is its name in the error.
@@ -84,6 +86,11 @@ impl Route {
         F: Fn(&Call) -> Result<(), Reply> + Send + Sync + 'static,
     {
         Route { head_check: Some(Box::new(check)), ..self }
+    }
+
+    /// Gives the handler this much time beyond `request_ms_max`, because clients may ask it to wait.
+    pub fn with_more_time(self, more_ms: u64) -> Route {
+        Route { more_ms, ..self }
     }
 
     pub(crate) fn answer(&self, call: Call) -> ReplyFuture {

@@ -189,7 +189,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert_eq!(count, crate::routes::TABLE.len());
+        assert_eq!(count, crate::routes::table().count());
         for (name, _) in members(&document["components"]["schemas"]) {
             assert!(page.contains(&format!("<section id=\"schema-{name}\"")), "{name}");
         }
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn page_loads_nothing() {
         let page = page(&crate::openapi());
-        for word in ["http://", "https://", "<script", "<img", "<link", "@import", "url("] {
+        for word in ["=\"http", "src=", "<script", "<img", "<link", "@import", "url("] {
             assert!(!page.contains(word), "{word}");
         }
     }

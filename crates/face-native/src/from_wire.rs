@@ -3,6 +3,7 @@
 //! Only syntax is checked here. The core decides whether a text names a value of its pool, whether the pool has it,
 //! whether a limit is exceeded, and whether fields contradict each other.
 
+pub(crate) mod authority;
 pub(crate) mod candidates;
 mod capacity;
 
@@ -86,6 +87,7 @@ pub(crate) fn put_pool(
         lease_ms: body.lease.map(|seconds| seconds.ms),
         reap: body.reap,
         labels: labels(body.labels),
+        authority: body.authority.map(|authority| authority.0),
         ..plain
     };
     Ok(PutPool { pool, spec, expect, keep_held })

@@ -10,6 +10,7 @@ use http::StatusCode;
 
 use crate::query::{AFTER, LIMIT, Param, QueryParams, unexpected};
 use crate::scope::AllowedPools;
+use crate::to_wire::ReasonDetail;
 use crate::wire::{AtAnswer, HistoryAnswer, Time, WireValue};
 use crate::{Native, refusals, to_wire};
 
@@ -127,8 +128,9 @@ fn moment(param: &Param, text: &str) -> Result<Moment, Problem> {
 }
 
 fn listed(call: &Call, query: &QueryParams<'_>, found: &HistoryPage, order: HistoryOrder) -> Reply {
+    let reasons = ReasonDetail::of(call);
     let changes = found.changes.iter().filter_map(|change| {
-        to_wire::change(change.position, change.at_ms, &change.events, &|_| None)
+        to_wire::change(change.position, change.at_ms, &change.events, &|_| None, reasons)
     });
     let next = found.next.map(|position| format!("{}{position}", mark(order)));
     let body = HistoryAnswer {

@@ -9,10 +9,12 @@
 //! - `to_wire`, `refusals`: results and errors to replies
 //! - `scope`: the pools that a token allows
 //! - `openapi`, `docs`: the OpenAPI document and its HTML page
-//! - `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
+//! - `waiters`, `prefer`: requests that wait for an authority
+//! - `authorities`, `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
 //!   `history`, `backup`, `server_info`: the handlers of the routes
 
 mod alarms;
+mod authorities;
 mod backup;
 mod candidates;
 mod claims;
@@ -23,6 +25,7 @@ mod history;
 mod openapi;
 mod outbox;
 mod pools;
+mod prefer;
 mod providers;
 mod query;
 mod refusals;
@@ -31,6 +34,7 @@ mod scope;
 mod server_info;
 mod to_wire;
 mod transactions;
+mod waiters;
 mod watch;
 mod wire;
 
@@ -45,7 +49,8 @@ use bytes::Bytes;
 
 pub use openapi::document as openapi;
 pub use scope::ScopeRule;
-pub use to_wire::change;
+pub use to_wire::{ReasonDetail, change};
+pub use waiters::WaitLimits;
 pub use watch::WatchLimits;
 pub use wire::Change;
 
@@ -66,7 +71,7 @@ pub fn rules() -> Vec<RouteRule> {
         let routes::RouteEntry { method, path, name, access, scope, .. } = entry;
         RouteRule { method, path, name, access: *access, scope: *scope }
     };
-    routes::TABLE.iter().map(rule).collect()
+    routes::table().map(rule).collect()
 }
 
 /// A list that examines more entries is not made on a thread that serves connections.
@@ -78,6 +83,7 @@ pub struct Native {
     /// Every limit of the server by name, for `/v1/limits`.
     limits: Vec<(&'static str, u64)>,
     watch: watch::Watchers,
+    waiters: Arc<waiters::Waiters>,
     search: SearchLimits,
     openapi: OnceLock<Bytes>,
     docs: OnceLock<Bytes>,
@@ -90,34 +96,45 @@ impl std::fmt::Debug for Native {
 }
 
 impl Native {
-    /// `limits` is the content of `/v1/limits`; `own` are the limits of watching, `search` those of one candidate search.
+    /// `limits` is the content of `/v1/limits`; the others are those of watching, waiting and one candidate search.
     pub fn new(
         handle: Handle,
         limits: Vec<(&'static str, u64)>,
-        own: WatchLimits,
+        watch: WatchLimits,
+        wait: WaitLimits,
         search: SearchLimits,
     ) -> Arc<Native> {
-        let watch = watch::Watchers::new(handle.clone(), own);
+        let watch = watch::Watchers::new(handle.clone(), watch);
+        let waiters = waiters::Waiters::new(handle.clone(), wait);
         let (openapi, docs) = (OnceLock::new(), OnceLock::new());
-        Arc::new(Native { handle, limits, watch, search, openapi, docs })
+        Arc::new(Native { handle, limits, watch, waiters, search, openapi, docs })
+    }
+
+    /// The server stops: requests that wait for an authority are answered at once.
+    pub fn stop_waiting(&self) {
+        self.waiters.stop();
     }
 
     pub fn routes(self: &Arc<Native>) -> Vec<Route> {
-        let route = |entry: &'static routes::RouteEntry| {
-            let native = self.clone();
-            let route =
-                Route::boxed(
-                    entry.method.clone(),
-                    entry.path,
-                    entry.access,
-                    move |call| match entry.scope.admit(&call) {
-                        Ok(()) => (entry.run)(native.clone(), call),
-                        Err(denied) => Box::pin(std::future::ready(denied.reply())),
-                    },
-                );
-            route.with_head_check(|call| entry.scope.admit(call).map_err(|denied| denied.reply()))
-        };
-        routes::TABLE.iter().map(route).collect()
+        let route =
+            |entry: &'static routes::RouteEntry| {
+                let native = self.clone();
+                let route =
+                    Route::boxed(entry.method.clone(), entry.path, entry.access, move |call| {
+                        match entry.scope.admit(&call) {
+                            Ok(()) => (entry.run)(native.clone(), call),
+                            Err(denied) => Box::pin(std::future::ready(denied.reply())),
+                        }
+                    });
+                let route = route.with_head_check(|call| {
+                    entry.scope.admit(call).map_err(|denied| denied.reply())
+                });
+                match entry.request.can_wait() {
+                    true => route.with_more_time(self.waiters.limits().wait_ms_max),
+                    false => route,
+                }
+            };
+        routes::table().map(route).collect()
     }
 
     /// Submits a command. `Err` is a failure of the engine; a refusal is an `Ok` answer.

@@ -19,7 +19,7 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::routes::{ReplySpec, RouteEntry, TABLE};
+use crate::routes::{ReplySpec, RouteEntry, table};
 use crate::wire;
 
 const ABOUT: &str = "allod allocates ids, addresses, prefixes and capacity, each exactly once. \
@@ -57,7 +57,7 @@ const NO_SCOPES: [&str; 0] = [];
 /// The document as JSON.
 pub fn document() -> String {
     let mut paths = Paths::new();
-    for entry in TABLE {
+    for entry in table() {
         // `{*value}` matches slashes too, which OpenAPI cannot express.
         let path = entry.path.replace("{*", "{");
         let item = PathItem::new(method(&entry.method), operation(entry));
@@ -108,7 +108,10 @@ fn operation(entry: &RouteEntry) -> Operation {
     }
     if let Some(schema) = entry.request.body {
         // All members of the other bodies are optional.
-        let needed = matches!(schema, "PoolBody" | "TransactionBody" | "CandidatesBody");
+        let needed = matches!(
+            schema,
+            "PoolBody" | "TransactionBody" | "CandidatesBody" | "AuthorityBody" | "ResolveBody"
+        );
         let required = if needed { Required::True } else { Required::False };
         let body = RequestBodyBuilder::new()
             .content("application/json", content(schema))
@@ -134,6 +137,7 @@ fn operation(entry: &RouteEntry) -> Operation {
 fn tag(path: &str) -> &'static str {
     let heading = |word: &&str| path.contains(&format!("/{word}"));
     [
+        "authorities",
         "watch",
         "history",
         "transactions",
@@ -202,6 +206,9 @@ fn components() -> Components {
     add::<wire::ClaimBody>(&mut all);
     add::<wire::RenewBody>(&mut all);
     add::<wire::TransactionBody>(&mut all);
+    add::<wire::AuthorityBody>(&mut all);
+    add::<wire::AuthorityList<'_>>(&mut all);
+    add::<wire::ResolveBody>(&mut all);
     add::<wire::PoolList<'_>>(&mut all);
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);

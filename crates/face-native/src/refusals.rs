@@ -7,7 +7,9 @@ mod capacity;
 
 use std::borrow::Cow;
 
-use allod_core::refusal::{Advice, AlarmRefusal, Exhausted, OutboxRefusal, Refusal, Refused};
+use allod_core::refusal::{
+    Advice, AlarmRefusal, AuthorityRefusal, Exhausted, OutboxRefusal, Refusal, Refused,
+};
 use allod_core::span::Span;
 use allod_core::value::Kind;
 use allod_edge::{Problem, Reply};
@@ -15,13 +17,14 @@ use allod_engine::history::HistoryError;
 use allod_engine::{CommitPoint, EngineError, JournalReadError};
 use http::StatusCode;
 
-use crate::to_wire;
+use crate::to_wire::{self, ReasonDetail};
 use crate::wire::{
     ExhaustedAnswer, HeldAnswer, HolderAnswer, RefusalMembers, Time, TrimmedMembers, WireValue,
 };
 
-/// When a client whose idempotency keys are used up may retry. Answers expire all the time.
-const IDEMPOTENCY_RETRY_S: u32 = 10;
+/// When a client whose idempotency keys are used up may retry, or one whose authority has too many claims that wait. Both
+/// change all the time.
+const RETRY_S: u32 = 10;
 
 /// A refusal of a request whose path names the resource.
 pub(crate) fn alone(refusal: impl Into<Refusal>, at: &CommitPoint) -> Reply {
@@ -37,6 +40,18 @@ pub(crate) fn in_transaction(refused: &Refused, at: &CommitPoint) -> Reply {
         head => head,
     };
     reply(head, Some(refused.op), &refused.refusal, at)
+}
+
+/// A refusal as this client may read it: what an authority says about its errors is for admins.
+pub(crate) fn for_client(refusal: Refusal, detail: ReasonDetail) -> Refusal {
+    match refusal {
+        Refusal::Authority(AuthorityRefusal::QueueFull { authority, queue_max, .. })
+            if detail == ReasonDetail::Short =>
+        {
+            AuthorityRefusal::QueueFull { authority, queue_max, reason: None }.into()
+        }
+        refusal => refusal,
+    }
 }
 
 /// A refusal of a query that names something that does not exist.
@@ -55,7 +70,7 @@ fn reply(head: Head, op: Option<usize>, refusal: &Refusal, at: &CommitPoint) -> 
     let (status, title) = head;
     let mut problem = Problem::new(status, refusal.code(), title, refusal.to_string());
     if status == StatusCode::SERVICE_UNAVAILABLE {
-        problem = problem.retry_after(IDEMPOTENCY_RETRY_S);
+        problem = problem.retry_after(RETRY_S);
     }
     let (advice, wait_until) = match refusal.advice() {
         Advice::Reread => ("reread", None),

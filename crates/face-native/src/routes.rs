@@ -1,5 +1,6 @@
-//! The table of routes. The server and the OpenAPI document both use it, so that they always agree.
+//! The table of routes, in parts. The server and the OpenAPI document both use it, so that they always agree.
 
+mod authorities;
 mod specs;
 
 use std::sync::Arc;
@@ -36,7 +37,12 @@ fn boxed(answer: impl Future<Output = Result<Reply, Reply>> + Send + 'static) ->
     Box::pin(async { answer.await.unwrap_or_else(|early| early) })
 }
 
-pub(crate) static TABLE: &[RouteEntry] = &[
+/// All routes.
+pub(crate) fn table() -> impl Iterator<Item = &'static RouteEntry> {
+    TABLE.iter().chain(authorities::TABLE)
+}
+
+static TABLE: &[RouteEntry] = &[
     RouteEntry {
         method: Method::PUT,
         path: "/v1/pools/{pool}",
@@ -50,10 +56,11 @@ pub(crate) static TABLE: &[RouteEntry] = &[
             ReplySpec(200, Some("Pool"), "The pool has this definition, new or unchanged."),
             ReplySpec(201, Some("Pool"), "The pool was created."),
             MALFORMED,
+            NO_AUTHORITY,
             ReplySpec(
                 409,
                 PROBLEM,
-                "The kind cannot change, held values would be outside the new ranges, or the resource-manager manages the pool.",
+                "The kind cannot change, held values would be outside the new ranges, the pool has claims at its authority, or the resource-manager manages the pool.",
             ),
             DIFFERS,
             LIMITED,
@@ -109,12 +116,21 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::put(native, call)),
         name: "putClaim",
         summary: "Claim a value under a key; a repeated request returns the same claim",
-        request: RequestSpec { body: Some("ClaimBody"), ..GUARDED_PUT },
+        request: RequestSpec { body: Some("ClaimBody"), ..WAITING_PUT },
         replies: &[
             ReplySpec(200, CLAIM, "The key already holds this claim."),
             ReplySpec(201, CLAIM, "The claim was created."),
+            ReplySpec(
+                202,
+                CLAIM,
+                "The authority of the pool has not granted a value yet; see `state`. Ask again under the same key.",
+            ),
             MALFORMED,
-            NO_POOL,
+            ReplySpec(
+                404,
+                PROBLEM,
+                "The pool does not exist, or the claim was released while the request waited.",
+            ),
             ReplySpec(
                 409,
                 PROBLEM,
@@ -143,8 +159,13 @@ pub(crate) static TABLE: &[RouteEntry] = &[
         run: |native, call| boxed(claims::delete(native, call)),
         name: "deleteClaim",
         summary: "Release the claim under a key",
-        request: GUARDED,
+        request: WAITING,
         replies: &[
+            ReplySpec(
+                202,
+                CLAIM,
+                "The authority of the pool has not confirmed the release yet. The value stays held here until then.",
+            ),
             ReplySpec(204, None, "The key holds nothing any more."),
             MALFORMED,
             ReplySpec(

@@ -1,5 +1,6 @@
 //! Translates results into JSON and adds the headers of every reply.
 
+pub(crate) mod authority;
 pub(crate) mod candidates;
 pub(crate) mod capacity;
 mod change;
@@ -20,6 +21,7 @@ use http::header::{CONTENT_TYPE, ETAG, LINK};
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde::Serialize;
 
+pub use authority::ReasonDetail;
 pub use change::change;
 
 use crate::query::QueryParams;
@@ -103,7 +105,7 @@ pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
         pool: &given.pool,
         key: &claim.key,
         owner: &claim.owner,
-        value,
+        value: Some(value),
         values,
         ranges,
         version: claim.version,
@@ -113,6 +115,14 @@ pub(crate) fn claim(given: &ClaimIn, now_ms: u64) -> wire::Claim<'_> {
         expired: until.is_none() && claim.expired(now_ms),
         until,
         labels: LabelsOf(&claim.labels),
+        authority: None,
+        reference: None,
+        handle: None,
+        code: None,
+        reason: None,
+        attempts: None,
+        next_attempt: None,
+        since: None,
     }
 }
 
@@ -158,6 +168,7 @@ pub(crate) fn defined<'a>(name: &'a str, generation: u64, spec: &'a PoolSpec) ->
         quarantine: Seconds { ms: spec.quarantine_ms },
         lease: spec.lease_ms.map(|ms| Seconds { ms }),
         reap: spec.reap,
+        authority: spec.authority.as_deref(),
         labels: LabelsOf(&spec.labels),
         usage: None,
     }

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use allod_core::command::Command;
+use allod_core::refusal::Refused;
 use allod_edge::{Call, Reply};
 use http::StatusCode;
 
 use crate::pools::wrong_outcome;
 use crate::query::QueryParams;
 use crate::scope::AllowedPools;
-use crate::to_wire::OpName;
+use crate::to_wire::{OpName, ReasonDetail};
 use crate::wire::{TransactionAnswer, TransactionBody};
 use crate::{Decided, Native, from_wire, refusals, to_wire};
 
@@ -21,7 +22,10 @@ pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     let dry_run = command.dry_run;
     let names: Vec<OpName> = command.ops.iter().map(OpName::of).collect();
     let Decided { answer, at } = native.submit(Command::Transact(command)).await?;
-    let receipt = answer.map_err(|refused| refusals::in_transaction(&refused, &at))?;
+    let receipt = answer.map_err(|Refused { op, refusal }| {
+        let refusal = refusals::for_client(refusal, ReasonDetail::of(&call));
+        refusals::in_transaction(&Refused { op, refusal }, &at)
+    })?;
     let results: Option<Vec<_>> =
         names.iter().zip(&receipt.outcomes).map(|(&op, done)| to_wire::outcome(op, done)).collect();
     match results {

@@ -24,6 +24,7 @@ use metrics::{Counter, Gauge, counter, describe_counter, describe_gauge, gauge};
 
 use crate::query::{Param, QueryParams};
 use crate::scope::AllowedPools;
+use crate::to_wire::ReasonDetail;
 use crate::{Native, from_wire, refusals, to_wire};
 use filter::WatchFilter;
 use hub::Hub;
@@ -211,6 +212,7 @@ fn read(call: &Call) -> Result<(WatchFilter, Option<u64>), Problem> {
             return Err(Problem::malformed(format!("kind is '{kind}'; expected one of: {known}")));
         }
     }
+    filter.full_reasons(ReasonDetail::of(call) == ReasonDetail::Full);
     if !allowed.is_unrestricted() {
         filter.scope(allowed.prefix());
     }

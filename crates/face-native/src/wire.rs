@@ -22,6 +22,7 @@ macro_rules! wire_enum {
 
 mod answer;
 mod ask;
+mod authority;
 mod candidates;
 mod capacity;
 mod change;
@@ -31,6 +32,7 @@ mod scalar;
 
 pub(crate) use answer::*;
 pub(crate) use ask::*;
+pub(crate) use authority::*;
 pub(crate) use candidates::*;
 pub(crate) use capacity::*;
 pub use change::Change;

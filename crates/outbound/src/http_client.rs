@@ -117,6 +117,7 @@ impl HttpClient {
         mut request: Request<Full<Bytes>>,
         repeatable: Repeatable,
     ) -> Result<(Connection, Response<Incoming>), OutboundError> {
+        let mut broken = None;
         while let Some(mut connection) = self.idle.take() {
             if connection.sender.ready().await.is_err() {
                 continue;
@@ -126,12 +127,14 @@ impl HttpClient {
                 Err(mut error) => match error.take_message() {
                     // The server closed the idle connection before the request was sent.
                     Some(unsent) => request = unsent,
-                    None if repeatable == Repeatable::Yes => {}
+                    None if repeatable == Repeatable::Yes => broken = Some(error.into_error()),
                     None => return Err(OutboundError::Broken(error.into_error())),
                 },
             }
         }
-        let mut connection = self.open().await?;
+        // The server may have got the request before the connection broke, even if it cannot be reached now.
+        let opened = self.open().await;
+        let mut connection = opened.map_err(|error| broken.map_or(error, OutboundError::Broken))?;
         let response = connection.sender.send_request(request).await;
         Ok((connection, response.map_err(OutboundError::Broken)?))
     }
@@ -285,6 +288,34 @@ mod tests {
             assert_eq!(answer.whole_body(LONG, 1).await.unwrap(), "1");
         }
         assert_eq!(server.join().unwrap(), [1, 1]);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_request_that_was_sent_before_the_server_went_away_is_not_called_unsent() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = client(&listener).with_connection_reuse(1);
+        let server = std::thread::spawn(move || {
+            let mut lines = BufReader::new(listener.accept().unwrap().0);
+            for answered in [true, false] {
+                let mut line = String::new();
+                while line != "\r\n" {
+                    line.clear();
+                    lines.read_line(&mut line).unwrap();
+                }
+                let answer = "HTTP/1.1 404 x\r\ncontent-length: 0\r\n\r\n";
+                answered.then(|| lines.get_mut().write_all(answer.as_bytes()).unwrap());
+                if !answered {
+                    // First the listener, so that the client cannot connect again.
+                    drop(listener);
+                    break;
+                }
+            }
+        });
+        let answer = client.send(get("/x"), Repeatable::Yes, LONG).await.unwrap();
+        answer.whole_body(LONG, 1).await.unwrap();
+        let second = client.send(get("/x"), Repeatable::Yes, LONG).await;
+        assert!(matches!(second, Err(OutboundError::Broken(_))), "{second:?}");
+        server.join().unwrap();
     }
 
     #[tokio::test(flavor = "multi_thread")]

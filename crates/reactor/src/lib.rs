@@ -7,7 +7,7 @@
 //! - `runner`: finds due notifications, starts deliveries, and submits their outcome as commands
 //! - `transport`: the interface to a means of delivery
 //! - `webhook`: the transport that makes HTTP requests
-//! - `authority`: clients of the external systems that grant values
+//! - `authority`: asks the external systems that grant values, and reports what they answer
 //! - `backoff`: the delay before a retry
 //! - `limits`, `metrics`
 //!

@@ -49,7 +49,8 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
     let handle = engine.handle();
 
     let limits = &settings.limits;
-    let native = Native::new(handle.clone(), limits.list(), limits.native, limits.search);
+    let native =
+        Native::new(handle.clone(), limits.list(), limits.native, limits.wait, limits.search);
     let ready = Arc::new(EngineReady(handle.clone()));
     let mut routes = allod_edge::health_routes(ready, exporter.clone());
     routes.extend(native.routes());
@@ -73,7 +74,8 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
     let app = ["/restconf", "/rests", "/.well-known/host-meta"]
         .into_iter()
         .fold(app, |app, prefix| app.error_format(prefix, restconf.error_format()))
-        .cors(settings.cors.clone());
+        .cors(settings.cors.clone())
+        .at_stop(move || native.stop_waiting());
     let app = Arc::new(security.of_app(app));
 
     let webhooks = settings.build_webhooks().map_err(CommandError::Usage)?;

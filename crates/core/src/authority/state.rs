@@ -93,6 +93,12 @@ impl Authorities {
         self.of.get(authority)?.open.first().map(|(since_ms, _)| *since_ms)
     }
 
+    /// The open claims of an authority, oldest first.
+    pub fn open(&self, authority: &str) -> impl Iterator<Item = &Arc<ExternalClaim>> {
+        let open = self.of.get(authority).map(|claims| &claims.open);
+        open.into_iter().flatten().filter_map(|(_, reference)| self.claims.get(reference))
+    }
+
     /// The open claims of an authority whose next attempt is due, from this time and reference on.
     pub fn ready_from(
         &self,

@@ -1,6 +1,7 @@
 //! The schemas of parameters, by name. The descriptions are in the route table.
 
 use allod_core::alarm::AlarmKind;
+use allod_core::authority::ExternalState;
 use serde_json::json;
 use utoipa::openapi::schema::{
     Array, KnownFormat, Object, ObjectBuilder, OneOfBuilder, SchemaFormat, Type,
@@ -25,6 +26,8 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
             Object::with_type(Type::String).into()
         }
         "pool" => pattern(NAME, "vlans"),
+        "authority" => pattern(NAME, "inventory"),
+        "reference" => reference(),
         "key" => text("blue"),
         "value" => text("100"),
         "prefix" | "key_prefix" | "owner_prefix" | "object_prefix" | "target_prefix" | "after" => {
@@ -48,7 +51,13 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         "expired" | "draining" | "keep_held" | "raised" | "dead" => {
             Object::with_type(Type::Boolean).into()
         }
-        "state" => words(&["held", "quarantined"]),
+        "state" if operation == "listAuthorityClaims" => {
+            words(&ExternalState::ALL.map(ExternalState::name))
+        }
+        "state" => {
+            words(&["held", "quarantined", "wanted", "refused", "stuck", "conflict", "releasing"])
+        }
+        "Prefer" => text("wait=10"),
         "order" => words(&["newest_first", "oldest_first"]),
         "from" | "Last-Event-ID" | "Allod-Min-Position" => position(),
         "at" | "since" | "until" => moment(),
@@ -69,6 +78,13 @@ fn repeated(operation: &str, name: &str) -> bool {
 fn uuid() -> RefOr<Schema> {
     let form = SchemaFormat::Custom("uuid".into());
     ObjectBuilder::new().schema_type(Type::String).format(Some(form)).into()
+}
+
+/// The reference of a claim at an authority, or of a transaction.
+fn reference() -> RefOr<Schema> {
+    let form = SchemaFormat::Custom("uuid".into());
+    let text = ObjectBuilder::new().schema_type(Type::String).format(Some(form));
+    text.examples([json!("5d3c1f0a-7be2-8a41-9c6d-000000012c00")]).into()
 }
 
 fn text(example: &str) -> RefOr<Schema> {
@@ -108,11 +124,11 @@ fn moment() -> RefOr<Schema> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::routes::TABLE;
+    use crate::routes::table;
 
     #[test]
     fn every_parameter_has_a_schema() {
-        for entry in TABLE {
+        for entry in table() {
             let query = entry.request.query.iter().map(|param| param.name);
             for name in query.chain(entry.request.headers.iter().map(|header| header.name)) {
                 assert!(form(entry.name, name).is_some(), "{} {name}", entry.name);

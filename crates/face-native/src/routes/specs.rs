@@ -10,6 +10,13 @@ pub(crate) struct RequestSpec {
     pub body: Option<&'static str>,
 }
 
+impl RequestSpec {
+    /// Whether clients can ask the route to wait.
+    pub(crate) fn can_wait(&self) -> bool {
+        self.headers.iter().any(|header| header.name == PREFER.name)
+    }
+}
+
 /// A request header.
 pub(crate) struct HeaderSpec {
     pub name: &'static str,
@@ -40,6 +47,11 @@ pub(super) const IDEMPOTENCY_KEY: &HeaderSpec = &HeaderSpec {
     about: "A request that is repeated with the same key gets the stored answer and is not carried out again.",
 };
 
+const PREFER: &HeaderSpec = &HeaderSpec {
+    name: "Prefer",
+    about: "`wait=N`: in a pool with an authority, wait up to N seconds for its answer.",
+};
+
 pub(super) const LAST_EVENT_ID: &HeaderSpec = &HeaderSpec {
     name: "Last-Event-ID",
     about: "The id of the last event seen; the stream resumes after it. Takes precedence over `from`.",
@@ -48,11 +60,15 @@ pub(super) const LAST_EVENT_ID: &HeaderSpec = &HeaderSpec {
 pub(super) const PLAIN: RequestSpec = RequestSpec { query: &[], headers: &[], body: None };
 pub(super) const READ: RequestSpec = RequestSpec { headers: &[MIN_POSITION, CONSISTENCY], ..PLAIN };
 pub(super) const GUARDED: RequestSpec = RequestSpec { headers: &[IF_MATCH], ..PLAIN };
+pub(super) const WAITING: RequestSpec = RequestSpec { headers: &[IF_MATCH, PREFER], ..PLAIN };
+pub(super) const WAITING_PUT: RequestSpec =
+    RequestSpec { headers: &[IF_MATCH, IF_NONE_MATCH, PREFER], ..PLAIN };
 pub(super) const GUARDED_PUT: RequestSpec =
     RequestSpec { headers: &[IF_MATCH, IF_NONE_MATCH], ..PLAIN };
 
 pub(super) const PROBLEM: Option<&str> = Some("Problem");
 pub(super) const CLAIM: Option<&str> = Some("Claim");
+pub(super) const AUTHORITY: Option<&str> = Some("Authority");
 
 pub(super) const MALFORMED: ReplySpec =
     ReplySpec(400, PROBLEM, "The request is malformed or contradicts itself.");
@@ -62,10 +78,14 @@ pub(super) const UNKNOWN_NAME: ReplySpec = ReplySpec(
     "The request is malformed, or names a resource class or trait that does not exist.",
 );
 pub(super) const NO_POOL: ReplySpec = ReplySpec(404, PROBLEM, "The pool does not exist.");
+pub(super) const NO_AUTHORITY: ReplySpec = ReplySpec(404, PROBLEM, "The authority does not exist.");
 pub(super) const NOT_HELD: ReplySpec =
     ReplySpec(404, PROBLEM, "The pool does not exist, or the key holds nothing.");
-pub(super) const KEPT: ReplySpec =
-    ReplySpec(409, PROBLEM, "The resource-manager manages the claim.");
+pub(super) const KEPT: ReplySpec = ReplySpec(
+    409,
+    PROBLEM,
+    "The resource-manager manages the claim, or it is stuck or being released at its authority.",
+);
 pub(super) const NO_NOTICE: ReplySpec = ReplySpec(404, PROBLEM, "The notification does not exist.");
 pub(super) const TRIMMED: ReplySpec = ReplySpec(
     410,

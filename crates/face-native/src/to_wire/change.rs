@@ -9,7 +9,7 @@ use allod_core::requests::Answer;
 use allod_core::requests::event::RequestsEvent;
 use allod_core::value::Kind;
 
-use super::{WrittenValues, capacity, defined, outbox, write_values};
+use super::{ReasonDetail, WrittenValues, capacity, defined, outbox, write_values};
 use crate::wire::{Change, ChangeEvent, HeldAllocations, LabelsOf, OrderedMap, Time, UuidText};
 
 /// The change of one position; `None` if clients see none of its events. `kind_of` returns the kind of a pool for events of
@@ -19,12 +19,18 @@ pub fn change<'a>(
     at_ms: u64,
     events: impl IntoIterator<Item = &'a Event>,
     kind_of: &dyn Fn(&str) -> Option<Kind>,
+    reasons: ReasonDetail,
 ) -> Option<Change<'a>> {
-    let events: Vec<_> = events.into_iter().filter_map(|event| one(event, kind_of)).collect();
+    let events = events.into_iter().filter_map(|event| one(event, kind_of, reasons));
+    let events: Vec<_> = events.collect();
     (!events.is_empty()).then_some(Change { position, at: Time { ms: at_ms }, events })
 }
 
-fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<ChangeEvent<'a>> {
+fn one<'a>(
+    event: &'a Event,
+    kind_of: &dyn Fn(&str) -> Option<Kind>,
+    reasons: ReasonDetail,
+) -> Option<ChangeEvent<'a>> {
     Some(match event {
         Event::Pool(PoolEvent::Defined(event)) => ChangeEvent::PoolDefined {
             pool: &event.pool,
@@ -163,7 +169,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
         Event::Requests(RequestsEvent::Withdrawn(event)) => {
             ChangeEvent::RequestWithdrawn { pool: &event.pool, key: &event.key }
         }
-        Event::Authority(event) => return authority(event),
+        Event::Authority(event) => return authority(event, reasons),
         Event::Alarm(AlarmEvent::Changed(event)) => ChangeEvent::AlarmChanged {
             object: &event.object,
             alarm: event.kind.name(),
@@ -181,7 +187,7 @@ fn one<'a>(event: &'a Event, kind_of: &dyn Fn(&str) -> Option<Kind>) -> Option<C
     })
 }
 
-fn authority(event: &AuthorityEvent) -> Option<ChangeEvent<'_>> {
+fn authority(event: &AuthorityEvent, reasons: ReasonDetail) -> Option<ChangeEvent<'_>> {
     Some(match event {
         AuthorityEvent::IdentityDrawn(_) => return None,
         AuthorityEvent::Defined(event) => {
@@ -201,7 +207,7 @@ fn authority(event: &AuthorityEvent) -> Option<ChangeEvent<'_>> {
             owner: &event.owner,
             reference: UuidText(event.reference),
             state: event.progress.state.name(),
-            reason: event.progress.reason.as_deref(),
+            reason: super::authority::reason(&event.progress, reasons),
             attempts: event.progress.attempts,
             next_attempt: event
                 .progress

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use allod_core::capacity::Uuid;
 use allod_core::event::projection::{EventKind, Projection};
 
+use crate::to_wire::ReasonDetail;
+
 /// All given conditions must hold. Watchers with equal filters share a group in the hub.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(crate) struct WatchFilter {
@@ -17,7 +19,9 @@ pub(crate) struct WatchFilter {
     providers: Vec<Uuid>,
     consumers: Vec<Uuid>,
     /// A bit for each [`EventKind`]. None: any.
-    kinds: u32,
+    kinds: u64,
+    /// The watcher may read why authorities refuse and fail, in their own words.
+    full_reasons: bool,
 }
 
 impl WatchFilter {
@@ -29,6 +33,15 @@ impl WatchFilter {
 
     pub(crate) fn scope(&mut self, scope: &str) {
         self.scope = Some(scope.into());
+    }
+
+    /// The watcher is an admin.
+    pub(crate) fn full_reasons(&mut self, full: bool) {
+        self.full_reasons = full;
+    }
+
+    pub(crate) fn reasons(&self) -> ReasonDetail {
+        if self.full_reasons { ReasonDetail::Full } else { ReasonDetail::Short }
     }
 
     pub(crate) fn owner_prefix(&mut self, prefix: &str) {

@@ -196,7 +196,9 @@ impl Hub {
                 let Some(group) = state.groups[events[0].0].clone() else { continue };
                 let events = events.iter().map(|(_, event)| *event);
                 let kind_of = |pool: &str| self.kind_of(pool);
-                if let Some(message) = message::change(position, entry.at_ms, events, &kind_of) {
+                if let Some(message) =
+                    message::change(position, entry.at_ms, events, &kind_of, group.filter.reasons())
+                {
                     state.keep(&group, position, message);
                     woken.push(group);
                 }

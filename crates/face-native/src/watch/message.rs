@@ -4,7 +4,7 @@ use allod_core::event::Event;
 use allod_core::value::Kind;
 use bytes::Bytes;
 
-use crate::to_wire;
+use crate::to_wire::{self, ReasonDetail};
 
 /// A change as an event; `None` if none of its events is shown. The JSON has no line breaks, so it fits in one data line.
 pub(crate) fn change<'a>(
@@ -12,8 +12,9 @@ pub(crate) fn change<'a>(
     at_ms: u64,
     events: impl IntoIterator<Item = &'a Event>,
     kind_of: &dyn Fn(&str) -> Option<Kind>,
+    reasons: ReasonDetail,
 ) -> Option<Bytes> {
-    let change = to_wire::change(position, at_ms, events, kind_of)?;
+    let change = to_wire::change(position, at_ms, events, kind_of, reasons)?;
     let mut message = format!("id: {position}\ndata: ").into_bytes();
     if let Err(error) = serde_json::to_writer(&mut message, &change) {
         // Only a type that cannot be JSON gets here, which is a bug.

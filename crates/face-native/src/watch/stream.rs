@@ -124,7 +124,9 @@ impl Watcher {
                     continue;
                 }
                 let events = entry.events.iter().filter(picks);
-                if let Some(message) = message::change(position, entry.at_ms, events, &kind_of) {
+                let message =
+                    message::change(position, entry.at_ms, events, &kind_of, filter.reasons());
+                if let Some(message) = message {
                     out.extend_from_slice(&message);
                     count += 1;
                 }

@@ -1,5 +1,6 @@
 //! JSON forms of replies.
 
+use allod_core::authority::RefusalCode;
 use allod_core::claim::Values;
 use allod_core::value::Kind;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use super::{
 };
 
 fn claim_state() -> Schema {
-    words(&["held", "quarantined"]).into()
+    words(&["held", "quarantined", "wanted", "refused", "stuck", "conflict", "releasing"]).into()
 }
 
 fn value_state() -> Schema {
@@ -32,8 +33,8 @@ pub(crate) struct Claim<'a> {
     pub pool: &'a str,
     pub key: &'a str,
     pub owner: &'a str,
-    /// The value; the first if there are several.
-    pub value: WireValue,
+    /// The value; the first if there are several. Null: the authority of the pool has granted none that the claim has.
+    pub value: Option<WireValue>,
     /// All values. Omitted if there are more than 4096; `ranges` has them then.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<WireValue>>)]
@@ -55,6 +56,36 @@ pub(crate) struct Claim<'a> {
     pub until: Option<Time>,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub labels: LabelsOf<'a>,
+    /// The authority of the pool. This and the following members exist only in a pool with an authority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<&'a str>,
+    /// The name of the claim at the authority. It is never used for another claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reference: Option<UuidText>,
+    /// The authority's own name for the grant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handle: Option<&'a str>,
+    /// Why the authority has refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = refusal_code, required = false)]
+    pub code: Option<&'static str>,
+    /// Why the authority has refused, the last attempt has failed, or an operator must resolve the claim. Shortened for
+    /// clients that are not admins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    /// Failed attempts of the present request to the authority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// When the authority is asked next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_attempt: Option<Time>,
+    /// When the claim or its release was requested that the authority has not answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Time>,
+}
+
+fn refusal_code() -> Schema {
+    words(&RefusalCode::ALL.map(RefusalCode::name)).into()
 }
 
 /// Every value of a claim.
@@ -96,6 +127,9 @@ pub(crate) struct Pool<'a> {
     pub quarantine: Seconds,
     pub lease: Option<Seconds>,
     pub reap: bool,
+    /// The authority that grants its values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<&'a str>,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub labels: LabelsOf<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -45,7 +45,8 @@ wire_enum! {
 pub(crate) struct PoolBody {
     pub kind: KindName,
     /// The values of the pool: single values, `first-last`, or for addresses and prefixes subnets. Ranges must not overlap.
-    #[schema(min_items = 1)]
+    /// A pool with an authority needs none: then every value that the authority grants is accepted.
+    #[serde(default)]
     pub ranges: Vec<ValueText>,
     /// Values that are never allocated. May overlap each other and reach outside the ranges.
     #[serde(default)]
@@ -68,6 +69,9 @@ pub(crate) struct PoolBody {
     /// Release claims as soon as they expire, not only when a value is needed.
     #[serde(default)]
     pub reap: bool,
+    /// The authority that grants the values of the pool.
+    #[schema(value_type = Option<String>, min_length = 1)]
+    pub authority: Option<NameText>,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
 }

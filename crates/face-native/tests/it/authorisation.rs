@@ -10,14 +10,14 @@ use allod_core::limits::Limits as CoreLimits;
 use allod_core::view;
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{Access, App, Exporter, Guard, HttpLimits, Ready, Role, Route, Tokens};
-use allod_engine::{Config, Engine};
+use allod_engine::{Config, Engine, Handle};
 use allod_face_native::{Native, RouteRule, ScopeRule, rules};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 
-use crate::{stock, stream, wanted};
+use crate::{reported, stock, stream, wanted};
 
 /// The pool scope of a caller's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,7 @@ struct Fixture {
     tokens: Vec<(Role, Pools, Secret)>,
     /// The number of the one notice in the outbox.
     notice: String,
+    handle: Handle,
     _engine: Engine,
     _folder: tempfile::TempDir,
 }
@@ -90,8 +91,9 @@ impl Fixture {
             handle.read(|snapshot| view::outbox(snapshot.state).from(0).next().unwrap().name());
         let notice = notice.unwrap();
         let native = Native::new(
-            handle,
+            handle.clone(),
             vec![("key_bytes_max", 1024)],
+            Default::default(),
             Default::default(),
             Default::default(),
         );
@@ -111,8 +113,20 @@ impl Fixture {
         let mut routes = edge_routes();
         routes.extend(native.routes());
         let app = App::new(routes, HttpLimits::default()).unwrap().with_guard(guard);
-        let world = Fixture { app, tokens, notice, _engine: engine, _folder: folder };
+        let world = Fixture { app, tokens, notice, handle, _engine: engine, _folder: folder };
+        let admin = Some((Role::Admin, Pools::All));
+        let (status, reply) =
+            world.ask(admin, &Method::PUT, "/v1/authorities/inventory", AUTHORITY).await;
+        assert_eq!(status, 201, "{reply}");
         for tenant in ["a", "b"] {
+            let pool = format!("/v1/pools/tenant-{tenant}%2Fvlans-outside");
+            let body = r#"{"kind":"id32","authority":"inventory"}"#;
+            let (status, reply) = world.ask(admin, &Method::PUT, &pool, body).await;
+            assert_eq!(status, 201, "{reply}");
+            let claim =
+                (format!("{pool}/claims/wanted"), format!(r#"{{"owner":"owner-{tenant}"}}"#));
+            let (status, reply) = world.ask(admin, &Method::PUT, &claim.0, &claim.1).await;
+            assert_eq!(status, 202, "{reply}");
             let pool = format!("/v1/pools/tenant-{tenant}%2Fvlans");
             let claim = format!(r#"{{"owner":"owner-{tenant}","ttl":3600}}"#);
             for (path, body) in [(pool.clone(), POOL), (format!("{pool}/claims/held"), &claim)] {
@@ -155,6 +169,9 @@ const PROVIDER: &str = "00000000-0000-4000-8000-000000000001";
 const CONSUMER: &str = "00000000-0000-4000-8000-0000000000c1";
 /// Placeholder for the number of the notification, which differs in each fixture.
 const NOTICE: &str = "NOTICE";
+/// Placeholder for the reference of the claim in `tenant-a/vlans-outside`.
+const REFERENCE: &str = "REFERENCE";
+const AUTHORITY: &str = r#"{"kind":"http","url":"http://127.0.0.1:9"}"#;
 const POOL: &str = r#"{"kind":"id32","ranges":["1-9"]}"#;
 
 /// A valid request to the route, for the pool `tenant-a/vlans`.
@@ -163,6 +180,7 @@ fn sample(rule: &RouteRule) -> (String, &'static str) {
     let path = path.replace("{key}", "held").replace("{*value}", "1");
     let path = path.replace("{provider}", PROVIDER).replace("{consumer}", CONSUMER);
     let path = path.replace("{number}", NOTICE);
+    let path = path.replace("{authority}", "inventory").replace("{reference}", REFERENCE);
     assert!(!path.contains('{'), "{path}: say here what stands for its parameter");
     let body = match rule.name {
         "putPool" => POOL,
@@ -171,6 +189,9 @@ fn sample(rule: &RouteRule) -> (String, &'static str) {
         "deleteClaim" | "confirmClaim" => "",
         // `tenant-a/vlans` has a claim, so another pool is deleted.
         "deletePool" => return (path.replace("vlans", "empty"), ""),
+        "putAuthority" => AUTHORITY,
+        "deleteAuthority" => return (path.replace("inventory", "unused"), ""),
+        "resolveClaim" => r#"{"gone":true}"#,
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
         }
@@ -227,7 +248,10 @@ async fn every_route_enforces_its_access_and_scope() {
             // Each in its own fixture, because callers delete things.
             let world = Fixture::new().await;
             let what = format!("{} {path} by {caller:?}", rule.method);
-            let path = path.replace(NOTICE, &world.notice);
+            let reference =
+                reported::reference(&world.handle, "tenant-a/vlans-outside", "wanted").await;
+            let path =
+                path.replace(NOTICE, &world.notice).replace(REFERENCE, &reference.to_string());
             let (status, reply) = world.ask(caller, rule.method, &path, body).await;
             match expected(rule.access, rule.scope, caller) {
                 Ok(()) => {
@@ -369,6 +393,66 @@ async fn scoped_token_cannot_use_other_pools() {
     // Its own pools are allowed.
     let (status, _) = ask(Method::PUT, "/v1/pools/tenant-a%2Fmore", POOL).await;
     assert_eq!(status, 201);
+}
+
+#[tokio::test]
+async fn errors_of_an_authority_are_shortened_for_clients_that_are_not_admins() {
+    let world = Fixture::new().await;
+    let pool = "tenant-a/vlans-outside";
+    let put = async |key: &str| {
+        let path = format!("/v1/pools/tenant-a%2Fvlans-outside/claims/{key}");
+        world.ask(Some((Role::Admin, Pools::All)), &Method::PUT, &path, "{}").await;
+    };
+    for (key, report) in [
+        ("wanted", "failed 10.9.8.7 said SECRET"),
+        ("refused", "refused taken SECRET has it"),
+        ("stuck", "stuck SECRET"),
+        ("conflict", "granted SECRET"),
+    ] {
+        put(key).await;
+        reported::report(&world.handle, &format!("{pool} {key} {report}")).await;
+    }
+    let claim = "/v1/pools/tenant-a%2Fvlans-outside/claims";
+    let paths = [
+        format!("{claim}/wanted"),
+        format!("{claim}/refused"),
+        format!("{claim}/stuck"),
+        format!("{claim}/conflict"),
+        claim.to_owned(),
+        "/v1/claims".to_owned(),
+        "/v1/authorities".to_owned(),
+        "/v1/authorities/inventory".to_owned(),
+        "/v1/authorities/inventory/claims".to_owned(),
+        "/v1/history".to_owned(),
+        "/v1/watch?from=0".to_owned(),
+    ];
+    for path in paths {
+        for caller in callers().into_iter().flatten() {
+            let (status, reply) = world.ask(Some(caller), &Method::GET, &path, "").await;
+            if status == 403 {
+                continue;
+            }
+            assert_eq!(status, 200, "{path} by {caller:?}: {reply}");
+            let full = caller == (Role::Admin, Pools::All);
+            assert_eq!(reply.contains("SECRET"), full, "{path} by {caller:?}: {reply}");
+        }
+    }
+    // A refusal, which a client gets that waits.
+    for (caller, full) in [((Role::Writer, Pools::All), false), ((Role::Admin, Pools::All), true)] {
+        let key = format!("late-{full}");
+        let token = world.tokens.iter().find(|(role, pools, _)| (*role, *pools) == caller);
+        let request = Request::put(format!("{claim}/{key}"))
+            .header("authorization", format!("Bearer {}", token.unwrap().2.reveal()))
+            .header("prefer", "wait=20");
+        let refused = format!("{pool} {key} refused exhausted SECRET");
+        let (reply, ()) = tokio::join!(
+            world.app.answer(request.body(Full::<bytes::Bytes>::default()).unwrap()),
+            reported::report(&world.handle, &refused)
+        );
+        assert_eq!(reply.status(), 409);
+        let reply = stream::text(reply).await;
+        assert_eq!(reply.contains("SECRET"), full, "{reply}");
+    }
 }
 
 /// The table of the security guide: a row for each route.

@@ -2,7 +2,8 @@
 //!
 //! Each file under `transcripts/` runs against a new engine with a journal in memory and a clock that only `wait` moves.
 //! `trim` trims the journal up to a position, `provider` creates a provider (see `stock`), `wanted` uses the resource-manager
-//! (see `wanted`). `ALLOD_UPDATE_GOLDEN=1 cargo test` writes the actual replies into the files.
+//! (see `wanted`), `report` is an answer of an authority (see `reported`), which with `meanwhile` arrives while the request
+//! below it waits. `REFERENCE(pool,key)` in a request is the reference of that claim. `ALLOD_UPDATE_GOLDEN=1 cargo test` writes the actual replies into the files.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -20,7 +21,7 @@ use allod_testkit::transcript::{self, ManualClock};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 
-use crate::{schema, stock, stream, wanted};
+use crate::{reported, schema, stock, stream, wanted};
 
 struct Server {
     app: App,
@@ -62,6 +63,7 @@ impl Server {
             vec![("body_bytes_max", 1_048_576), ("key_bytes_max", 1024)],
             WatchLimits::default(),
             Default::default(),
+            Default::default(),
         );
         let app = App::new(native.routes(), limits).unwrap();
         Server { app, clock, handle, _engine: engine, storage, _index: index }
@@ -86,6 +88,15 @@ fn parse(text: &str) -> Request<Full<bytes::Bytes>> {
         request = request.header("content-type", "application/json");
     }
     request.body(Full::from(body)).expect("a request")
+}
+
+/// The request with the reference of the claim that it names.
+async fn with_reference(handle: &Handle, block: &str) -> String {
+    let Some((before, rest)) = block.split_once("REFERENCE(") else { return block.to_owned() };
+    let (claim, after) = rest.split_once(')').expect("pool and key");
+    let (pool, key) = claim.split_once(',').expect("pool and key");
+    let reference = reported::reference(handle, pool, key).await;
+    format!("{before}{reference}{after}")
 }
 
 /// A reply in a transcript.
@@ -115,15 +126,30 @@ async fn play(text: &str, seen: &mut BTreeSet<Seen>) -> String {
             }
             return None;
         }
+        if block.starts_with("report ") {
+            for line in block.lines() {
+                let line = line.strip_prefix("report ").expect("one report on each line");
+                reported::report(&server.handle, line).await;
+            }
+            return None;
+        }
         if let Some(position) = block.strip_prefix("trim ") {
             let journal = server.storage.open();
             let record = journal.seq_of_position(position.parse().expect("a position"));
             journal.trim(record.unwrap()).unwrap();
             return None;
         }
-        let request = parse(block);
+        let (reports, block): (Vec<&str>, Vec<&str>) =
+            block.lines().partition(|line| line.starts_with("meanwhile "));
+        let request = parse(&with_reference(&server.handle, &block.join("\n")).await);
         let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
-        let reply = server.app.answer(request).await;
+        let reports = async {
+            for line in reports {
+                let line = line.strip_prefix("meanwhile report ").expect("a report");
+                reported::report(&server.handle, line).await;
+            }
+        };
+        let (reply, ()) = tokio::join!(server.app.answer(request), reports);
         let status = reply.status().as_u16();
         let (head, body) = shown(reply).await;
         let whole = format!("{head}\n{body}");
@@ -132,7 +158,7 @@ async fn play(text: &str, seen: &mut BTreeSet<Seen>) -> String {
             let (method, path) = (method.clone(), path.clone());
             seen.insert(Seen { method, path, status, body });
         }
-        Some(whole)
+        Some(reported::steady(&whole))
     };
     transcript::play(text, &server.clock, answer).await
 }
@@ -147,7 +173,7 @@ async fn shown(reply: allod_edge::Reply) -> (String, String) {
         let hash = head.headers.get("allod-hash").expect("a hash beside every position");
         assert!(hash.len() == 64 && hash.as_bytes().iter().all(u8::is_ascii_hexdigit));
     }
-    for name in ["etag", "allow", "retry-after", "link"] {
+    for name in ["etag", "allow", "retry-after", "link", "preference-applied"] {
         if let Some(value) = head.headers.get(name) {
             write!(text, "\n   {name}: {}", value.to_str().unwrap()).unwrap();
         }

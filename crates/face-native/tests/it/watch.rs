@@ -10,7 +10,7 @@ use allod_core::command::Command;
 use allod_core::random;
 use allod_edge::{App, Body};
 use allod_engine::{Config, Engine, Handle};
-use allod_face_native::{Native, WatchLimits, change};
+use allod_face_native::{Native, ReasonDetail, WatchLimits, change};
 use allod_journal::Journal;
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
@@ -38,7 +38,8 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let native = Native::new(handle.clone(), Vec::new(), limits, Default::default());
+        let native =
+            Native::new(handle.clone(), Vec::new(), limits, Default::default(), Default::default());
         let app = App::new(native.routes(), allod_edge::HttpLimits::default()).unwrap();
         Server { app, storage, handle, _engine: engine }
     }
@@ -63,7 +64,9 @@ impl Server {
             let items = allod_record::decode(&frame.body).unwrap();
             for (position, item) in allod_record::with_positions(&items, frame.position).unwrap() {
                 let Item::Entry(entry) = item else { continue };
-                if let Some(change) = change(position, entry.at_ms, &entry.events, &|_| None) {
+                if let Some(change) =
+                    change(position, entry.at_ms, &entry.events, &|_| None, ReasonDetail::Full)
+                {
                     all.push(serde_json::to_value(change).unwrap());
                 }
             }

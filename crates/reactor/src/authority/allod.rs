@@ -57,7 +57,9 @@ impl AllodConnector {
         if pool.is_empty() {
             return Err("the pool at the other server is missing".into());
         }
-        Ok(AllodConnector { exchange: HttpExchange::new(settings)?, pool })
+        let exchange = HttpExchange::new(settings)?;
+        exchange.set_repeatable(true);
+        Ok(AllodConnector { exchange, pool })
     }
 
     pub(super) fn abilities(&self) -> AuthorityAnswer<Abilities> {
@@ -98,6 +100,9 @@ impl AllodConnector {
                 AuthorityAnswer::Yes(grant) => AuthorityAnswer::Yes(Some(grant)),
                 AuthorityAnswer::NotNow { after, message } => {
                     AuthorityAnswer::NotNow { after, message }
+                }
+                AuthorityAnswer::Working { after, message } => {
+                    AuthorityAnswer::Working { after, message }
                 }
                 AuthorityAnswer::No { message, .. } | AuthorityAnswer::Unknown { message } => {
                     AuthorityAnswer::Unknown { message }
@@ -196,7 +201,7 @@ impl AllodConnector {
     fn soon<T>(&self, received: &Received) -> AuthorityAnswer<T> {
         let status = received.status.as_u16();
         let message = format!("answered {status}: the other server has not finished");
-        AuthorityAnswer::NotNow { after: Some(SOON), message }
+        AuthorityAnswer::Working { after: SOON, message }
     }
 
     /// Why that server never grants this request.

@@ -24,6 +24,11 @@ pub enum AuthorityAnswer<T> {
         after: Option<Duration>,
         message: String,
     },
+    /// It has accepted the request and has not finished; ask again after this time.
+    Working {
+        after: Duration,
+        message: String,
+    },
     /// It may have been done.
     Unknown {
         message: String,

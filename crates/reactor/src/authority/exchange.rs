@@ -1,8 +1,9 @@
 //! One HTTP exchange with an authority, within limits of time and size. Redirects are not followed.
 //!
-//! Every request has its own connection. On a connection that the server closes between two requests, the outcome of the
-//! second one would be unknown.
+//! Connections are reused if requests can be repeated. Otherwise every request has its own connection: on a connection that
+//! the server closes between two requests, the outcome of the second one would be unknown.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use allod_outbound::{
@@ -23,7 +24,11 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(3600);
 
 #[derive(Debug)]
 pub(super) struct HttpExchange {
-    client: HttpClient,
+    /// A connection for each request.
+    single: HttpClient,
+    /// Sends a request again if the connection broke that it was sent on.
+    reusing: HttpClient,
+    is_repeatable: AtomicBool,
     url: BaseUrl,
     authorization: Option<HeaderValue>,
     timeout: Duration,
@@ -62,16 +67,27 @@ impl HttpExchange {
             header.set_sensitive(true);
             Ok::<_, &str>(header)
         });
+        // A server that accepts no connection is recognised before the time limit of the whole exchange.
+        let client = |endpoint| {
+            HttpClient::new(endpoint, settings.timeout / 2)
+                .with_buffer_max(settings.answer_bytes_max)
+        };
+        let reusing = client(endpoint.clone());
         Ok(HttpExchange {
-            // A server that accepts no connection is recognised before the time limit of the whole exchange.
-            client: HttpClient::new(endpoint, settings.timeout / 2)
-                .with_buffer_max(settings.answer_bytes_max),
+            single: client(endpoint),
+            reusing: reusing.with_connection_reuse(settings.parallel.into()),
+            is_repeatable: AtomicBool::new(false),
             url,
             authorization: authorization.transpose()?,
             timeout: settings.timeout,
             bytes_max: settings.answer_bytes_max,
             messages: Messages::new(settings.secret.as_ref()),
         })
+    }
+
+    /// Whether the server does nothing more when it gets the same request again.
+    pub fn set_repeatable(&self, is_repeatable: bool) {
+        self.is_repeatable.store(is_repeatable, Ordering::Relaxed);
     }
 
     /// Sends a request and receives the whole answer.
@@ -83,7 +99,11 @@ impl HttpExchange {
     ) -> Result<Received, NoAnswer> {
         let began = Instant::now();
         let request = self.request(method, path, body).map_err(|why| self.not_sent(&why))?;
-        let answer = self.client.send(request, Repeatable::No, self.timeout).await;
+        let (client, repeatable) = match self.is_repeatable.load(Ordering::Relaxed) {
+            true => (&self.reusing, Repeatable::Yes),
+            false => (&self.single, Repeatable::No),
+        };
+        let answer = client.send(request, repeatable, self.timeout).await;
         let answer = answer.map_err(|error| self.no_answer(&error))?;
         let status = answer.status;
         let retry_after = answer.headers.get(RETRY_AFTER).and_then(retry_after);
@@ -108,7 +128,7 @@ impl HttpExchange {
         *request.uri_mut() =
             self.url.target(path).map_err(|error| format!("the URL is invalid: {error}"))?;
         let headers = request.headers_mut();
-        headers.insert(HOST, self.client.endpoint().host_header().clone());
+        headers.insert(HOST, self.single.endpoint().host_header().clone());
         if body.is_some() {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
@@ -123,7 +143,7 @@ impl HttpExchange {
     }
 
     fn no_answer(&self, error: &OutboundError) -> NoAnswer {
-        let endpoint = self.client.endpoint();
+        let endpoint = self.single.endpoint();
         let text = format!("{endpoint:?}: {error}");
         match error {
             // The request follows the handshake.

@@ -97,6 +97,7 @@ impl HttpConnector {
         };
         match received.status {
             StatusCode::OK => self.yes(&received, |body: AbilitiesBody| {
+                self.exchange.set_repeatable(body.idempotent);
                 Ok(Abilities {
                     finds: match body.find {
                         FindName::Ref => Finds::ByReference,

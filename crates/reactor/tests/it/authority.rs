@@ -37,6 +37,7 @@ fn shown<T: std::fmt::Debug>(answer: &AuthorityAnswer<T>) -> String {
         AuthorityAnswer::Yes(yes) => format!("yes {yes:?}"),
         AuthorityAnswer::No { code, .. } => format!("no {code:?}"),
         AuthorityAnswer::NotNow { after, .. } => format!("not now {after:?}"),
+        AuthorityAnswer::Working { after, .. } => format!("working {after:?}"),
         AuthorityAnswer::Unknown { .. } => "unknown".into(),
         AuthorityAnswer::Unsupported => "unsupported".into(),
     }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use allod_core::event::{Event, PoolEvent};
 use allod_core::value::Kind;
 use allod_edge::time::rfc3339;
-use allod_face_native::change;
+use allod_face_native::{ReasonDetail, change};
 use allod_journal::RecordFrame;
 use allod_journal::segment::{SegmentPart, SegmentReader};
 use allod_record::{Item, with_positions};
@@ -170,7 +170,9 @@ impl<W: Write> JournalPrinter<W> {
             (Item::Epoch { .. } | Item::Level { .. }, ReportFormat::Json) => return Ok(()),
         };
         let kind_of = |pool: &str| self.kinds.borrow().get(pool).copied();
-        let Some(shown) = change(position, entry.at_ms, &entry.events, &kind_of) else {
+        let Some(shown) =
+            change(position, entry.at_ms, &entry.events, &kind_of, ReasonDetail::Full)
+        else {
             if self.output == ReportFormat::Text {
                 text.push_str(&format!("{position:>8}  {}\n", entry.cause.name()));
             }

@@ -71,11 +71,11 @@ pub(crate) fn claim(
     Ok(claim.map(Outcome::External))
 }
 
-/// The version of a claim: that of the held value, or of its last change.
+/// The version of a claim: that of its value, or of its last change at the authority if that is later.
 fn version(draft: &Draft<'_>, claim: &ExternalClaim) -> u64 {
     let pool = draft.state.pool(&claim.request.pool);
     let row = pool.and_then(|pool| pool.held(&claim.request.key));
-    row.map_or(claim.progress.version, |(_, row)| row.version)
+    row.map_or(0, |(_, row)| row.version).max(claim.progress.version)
 }
 
 /// Refuses what an authority cannot be asked for.

@@ -44,7 +44,7 @@ fn granted(kind: Option<Kind>, values: Values) -> Event {
 }
 
 fn shown(event: Event, kind: Option<Kind>) -> String {
-    let change = change(17, 0, [&event], &|_| kind).unwrap();
+    let change = change(17, 0, [&event], &|_| kind, ReasonDetail::Full).unwrap();
     let text = serde_json::to_string(&change).unwrap();
     let start = r#"{"position":17,"at":"1970-01-01T00:00:00.000Z","events":["#;
     text.strip_prefix(start).unwrap().strip_suffix("]}").unwrap().to_owned()
@@ -310,9 +310,9 @@ fn a_grant_that_does_not_say_its_kind_is_spelled_by_that_of_the_pool() {
 fn what_is_not_shown_makes_no_change() {
     let forgotten =
         Event::Idempotency(IdempotencyEvent::Expired(IdempotencyExpired { key: "k".into() }));
-    assert!(change(17, 0, [&forgotten], &|_| None).is_none());
+    assert!(change(17, 0, [&forgotten], &|_| None, ReasonDetail::Full).is_none());
     assert!(Projection::of(&forgotten).is_none());
-    assert!(change(17, 0, [], &|_| None).is_none());
+    assert!(change(17, 0, [], &|_| None, ReasonDetail::Full).is_none());
     let counted = ProviderCounted { provider: Uuid(1), generation: 2, at_ms: 0 };
     assert!(Projection::of(&Event::Capacity(CapacityEvent::ProviderCounted(counted))).is_none());
 }

@@ -30,7 +30,7 @@ async fn each_status_and_code_has_its_answer() {
     let connector = connector(&server);
     let granted = r#"Grant { value: "42", handle: None, version: Some("9") }"#;
     let (yes, found) = (format!("yes {granted}"), format!("yes Some({granted})"));
-    let (soon, later) = ("not now Some(1s)", "not now None");
+    let (soon, later) = ("working 1s", "not now None");
     // The answers to grant, find and release.
     let table: &[(u16, String, [&str; 3])] = &[
         (200, claim("held", "42"), [&yes, &found, "yes ()"]),

@@ -1,0 +1,90 @@
+//! Reports of an authority for tests, which no server has asked here. Tests submit them from lines such as
+//!
+//! ```text
+//! report vlans blue granted 7 grant-7     the value, and the authority's name for the grant
+//! report vlans blue refused taken in use by another tenant
+//! report vlans blue failed connection refused
+//! report vlans blue stuck the connection was cut
+//! report vlans blue gone
+//! ```
+
+use std::time::Duration;
+
+use allod_core::authority::RefusalCode;
+use allod_core::authority::command::{AuthorityCommand, GrantedValue, Report};
+use allod_core::capacity::Uuid;
+use allod_core::command::Command;
+use allod_core::view;
+use allod_engine::Handle;
+
+/// Submits the report of the line, once the claim exists.
+pub async fn report(handle: &Handle, line: &str) {
+    let mut words = line.splitn(4, ' ');
+    let mut word = || words.next().unwrap_or_default();
+    let (pool, key, kind, rest) = (word(), word(), word(), word());
+    let report = match kind {
+        "granted" => {
+            let (value, handle) = rest.split_once(' ').unwrap_or((rest, ""));
+            let handle = (!handle.is_empty()).then(|| handle.into());
+            let value = value.into();
+            Report::Granted(GrantedValue { value, handle, version: None, still_held: None })
+        }
+        "refused" => {
+            let (code, reason) = rest.split_once(' ').expect("a code and a reason");
+            let code = RefusalCode::from_name(code).expect("a code");
+            Report::Refused { code, reason: reason.into() }
+        }
+        "failed" => {
+            let again_ms = handle.status().now_ms + 60_000;
+            Report::Failed { reason: rest.into(), again_ms, asked: false }
+        }
+        "stuck" => Report::Stuck { reason: rest.into() },
+        "gone" => Report::Gone,
+        _ => panic!("{line}: not known"),
+    };
+    let reference = reference(handle, pool, key).await;
+    let command = AuthorityCommand::Report { reference, version: None, report };
+    let reply = handle.submit(Command::Authority(command)).await.expect("an answer");
+    reply.answer.expect("no refusal");
+}
+
+/// The reference of the claim under a key, once it exists.
+pub async fn reference(handle: &Handle, pool: &str, key: &str) -> Uuid {
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        let found = handle.read(|snapshot| {
+            view::authority::claim(snapshot.state, pool, key).map(|claim| claim.request.reference)
+        });
+        match found.expect("an engine") {
+            Some(reference) => return reference,
+            None => assert!(std::time::Instant::now() < deadline, "no claim {pool} {key}"),
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// The text with every reference replaced by a fixed one, because they are random.
+pub fn steady(text: &str) -> String {
+    let is_reference = |part: &str| {
+        part.len() == 36
+            && part.bytes().enumerate().all(|(at, byte)| match at {
+                8 | 13 | 18 | 23 => byte == b'-',
+                14 => byte == b'8',
+                _ => byte.is_ascii_hexdigit(),
+            })
+    };
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(first) = rest.chars().next() {
+        match rest.get(..36).filter(|part| is_reference(part)) {
+            Some(_) => {
+                out.push_str("REFERENCE");
+                rest = &rest[36..];
+            }
+            None => {
+                out.push(first);
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,373 @@
+//! Asks authorities for what claims and releases need, and reports the outcome as commands.
+//!
+//! One task finds what is due; every attempt runs in its own task. Each authority has its own limit of parallel requests,
+//! and its own pause when it does not answer, so it does not delay others. During a pause the journal is not written.
+//!
+//! Of several servers that share a journal, the leader works. The others do what is overdue.
+//!
+//! - `lane`: what is known about one authority
+//! - `remote`: the connection to it
+//! - `attempt`: one attempt for one claim
+//! - `metrics`
+
+mod attempt;
+mod lane;
+mod metrics;
+mod remote;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use allod_core::authority::command::Report;
+use allod_core::authority::{ExternalClaim, ExternalState};
+use allod_core::capacity::Uuid;
+use allod_core::value::Kind;
+use allod_core::view::{self, State};
+use allod_engine::{EngineError, Handle};
+use tokio::task::{Id, JoinHandle, JoinSet};
+use tracing::{error, info};
+
+use self::attempt::{Attempt, AttemptContext, AttemptEnd, situation, submit};
+use self::lane::{Lane, Started};
+use self::metrics::AuthorityMetrics;
+use self::remote::{NotReady, Remote, prepare};
+use super::decision::{Earlier, NextStep, next_step, retry_after_ms};
+use crate::limits::ReactorLimits;
+
+pub use self::remote::{AuthoritySettings, connect};
+
+/// The most claims of one authority that one scan looks at, besides those with an attempt in progress.
+const SCAN_MAX: usize = 512;
+/// The longest delay between two scans. Needed because there is no event when another server stops working.
+const SCAN_EVERY: Duration = Duration::from_secs(1);
+const PUBLISH_EVERY: Duration = Duration::from_millis(250);
+const PRUNE_EVERY: Duration = Duration::from_secs(10);
+/// How long to wait for the journal to be replayed.
+const NOT_READY: Duration = Duration::from_millis(20);
+
+/// The running driver.
+#[derive(Debug)]
+pub struct AuthorityDriver {
+    task: JoinHandle<()>,
+}
+
+impl AuthorityDriver {
+    /// Starts to work for the authorities of this engine.
+    pub fn start(
+        handle: Handle,
+        settings: AuthoritySettings,
+        limits: ReactorLimits,
+    ) -> AuthorityDriver {
+        AuthorityDriver { task: tokio::spawn(Runner::new(handle, settings, limits).run()) }
+    }
+
+    /// Stops it and cancels the requests in progress. Their outcome is found out after a restart.
+    pub async fn stop(self) {
+        self.task.abort();
+        drop(self.task.await);
+    }
+}
+
+/// What a task is for.
+struct RunningTask {
+    authority: Arc<str>,
+    claim: Uuid,
+}
+
+enum TaskEnd {
+    Prepared(Result<Arc<Remote>, NotReady>),
+    Attempted(AttemptEnd),
+}
+
+/// A claim to work on.
+struct DueClaim {
+    claim: Arc<ExternalClaim>,
+    kind: Kind,
+    earlier: Earlier,
+}
+
+struct Runner {
+    handle: Handle,
+    settings: Arc<AuthoritySettings>,
+    limits: ReactorLimits,
+    lanes: BTreeMap<Arc<str>, Lane>,
+    tasks: JoinSet<TaskEnd>,
+    running: HashMap<Id, RunningTask>,
+    started: Option<Started>,
+    published: Option<Instant>,
+    pruned: Instant,
+}
+
+impl Runner {
+    fn new(handle: Handle, settings: AuthoritySettings, limits: ReactorLimits) -> Runner {
+        metrics::describe();
+        let answer_bytes_max = usize::try_from(limits.authority_answer_bytes_max);
+        let answer_bytes_max = answer_bytes_max.unwrap_or(usize::MAX);
+        Runner {
+            handle,
+            settings: Arc::new(AuthoritySettings { answer_bytes_max, ..settings }),
+            limits,
+            lanes: BTreeMap::new(),
+            tasks: JoinSet::new(),
+            running: HashMap::new(),
+            started: None,
+            published: None,
+            pruned: Instant::now(),
+        }
+    }
+
+    async fn run(mut self) {
+        let mut changes = self.handle.authority_changes();
+        loop {
+            changes.borrow_and_update();
+            let wait = self.work().unwrap_or(NOT_READY);
+            tokio::select! {
+                _ = changes.changed() => {}
+                Some(ended) = self.tasks.join_next_with_id() => {
+                    self.end(ended);
+                    while let Some(ended) = self.tasks.try_join_next_with_id() {
+                        self.end(ended);
+                    }
+                }
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Starts what is due. Returns how long there is nothing to do.
+    fn work(&mut self) -> Result<Duration, EngineError> {
+        let handle = self.handle.clone();
+        let is_shared = handle.is_shared();
+        let now = Instant::now();
+        // The leader works at once; the others do only what is overdue.
+        let patience_ms = if handle.leads() { 0 } else { self.limits.authority_takeover_ms };
+        let (found, wait) = handle.read(|snapshot| {
+            let position = snapshot.at.position;
+            let started = *self.started.get_or_insert(Started { at: now, position, is_shared });
+            self.update_lanes(snapshot.state, snapshot.now_ms, now);
+            let due_ms = snapshot.now_ms.saturating_sub(patience_ms);
+            let mut wait = SCAN_EVERY;
+            let mut found = Vec::new();
+            for (name, lane) in &mut self.lanes {
+                let scan = LaneScan { state: snapshot.state, name, due_ms, now, started };
+                let (due, lane_wait) = scan.run(lane, snapshot.now_ms);
+                wait = wait.min(lane_wait);
+                if !due.is_empty() {
+                    found.push((name.clone(), due));
+                }
+            }
+            (found, wait)
+        })?;
+        for (name, due) in found {
+            self.begin(&name, due, now);
+        }
+        Ok(wait)
+    }
+
+    /// Follows the definitions of authorities.
+    fn update_lanes(&mut self, state: &State, now_ms: u64, now: Instant) {
+        for (name, authority) in view::authority::all(state) {
+            match self.lanes.get_mut(name) {
+                Some(lane) if lane.authority.generation == authority.generation => {}
+                Some(lane) => lane.redefine(authority.clone()),
+                None => {
+                    let lane = Lane::new(authority.clone(), AuthorityMetrics::new(name));
+                    self.lanes.insert(name.clone(), lane);
+                }
+            }
+        }
+        self.lanes.retain(|name, lane| {
+            let is_defined = view::authority::authority(state, name).is_some();
+            if !is_defined {
+                lane.metrics.clear();
+            }
+            is_defined
+        });
+        let authorities = view::authority::authorities(state);
+        if self.published.is_none_or(|at| now - at >= PUBLISH_EVERY) {
+            self.published = Some(now);
+            self.lanes.values().for_each(|lane| lane.metrics.publish(authorities, now_ms));
+        }
+        if now - self.pruned >= PRUNE_EVERY {
+            self.pruned = now;
+            let is_open = |reference| {
+                let claim = authorities.get(reference);
+                claim.is_some_and(|claim| claim.progress.state.is_open() && claim.progress.asked)
+            };
+            self.lanes.values_mut().for_each(|lane| lane.prune(now, is_open));
+        }
+    }
+
+    /// Starts attempts, or checks the connection first.
+    fn begin(&mut self, name: &Arc<str>, due: Vec<DueClaim>, now: Instant) {
+        let Some(lane) = self.lanes.get_mut(name) else { return };
+        let mut due = due.into_iter();
+        let remote = lane.remote.clone().filter(|_| !lane.is_doubtful);
+        let is_old = remote.as_ref().is_none_or(|remote| remote.needs_check(now));
+        if is_old && !lane.is_preparing {
+            let Some(first) = due.next() else { return };
+            let claim = first.claim.request.reference;
+            lane.busy.insert(claim);
+            lane.is_preparing = true;
+            let prepare = Prepare {
+                handle: self.handle.clone(),
+                settings: self.settings.clone(),
+                limits: self.limits,
+                authority: lane.authority.clone(),
+                metrics: lane.metrics.clone(),
+                before: lane.remote.clone(),
+                again: lane.is_doubtful,
+                claim: first.claim,
+            };
+            let task = self.tasks.spawn(async { TaskEnd::Prepared(prepare.run().await) });
+            self.running.insert(task.id(), RunningTask { authority: name.clone(), claim });
+        }
+        let Some(remote) = remote else { return };
+        let context = Arc::new(AttemptContext {
+            handle: self.handle.clone(),
+            remote,
+            spec: lane.authority.spec.clone(),
+            limits: self.limits,
+            metrics: lane.metrics.clone(),
+        });
+        for due in due {
+            let claim = due.claim.request.reference;
+            lane.busy.insert(claim);
+            let attempt = Attempt::new(context.clone(), due.claim, due.kind, due.earlier);
+            let task = self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) });
+            self.running.insert(task.id(), RunningTask { authority: name.clone(), claim });
+        }
+    }
+
+    fn end(&mut self, ended: Result<(Id, TaskEnd), tokio::task::JoinError>) {
+        let (id, ended) = match ended {
+            Ok((id, ended)) => (id, Some(ended)),
+            Err(error) => {
+                error!(%error, "a request to an authority ended with an internal error");
+                (error.id(), None)
+            }
+        };
+        let Some(RunningTask { authority, claim }) = self.running.remove(&id) else { return };
+        let Some(lane) = self.lanes.get_mut(&authority) else { return };
+        lane.busy.remove(&claim);
+        let (now, pause_ms_max) = (Instant::now(), self.limits.authority_pause_ms_max);
+        match ended {
+            Some(TaskEnd::Prepared(Ok(remote))) => {
+                lane.is_preparing = false;
+                lane.is_doubtful = !remote.is_for(&lane.authority);
+                lane.remote = Some(remote);
+            }
+            Some(TaskEnd::Prepared(Err(not_ready))) => {
+                lane.is_preparing = false;
+                lane.has_failed(now, not_ready.after, pause_ms_max);
+            }
+            Some(TaskEnd::Attempted(end)) => {
+                if end.is_unsettled {
+                    lane.note_unsettled(claim, now);
+                }
+                match end.trouble {
+                    Some(after) => lane.has_failed(now, after, pause_ms_max),
+                    None if end.has_answered => lane.has_answered(now),
+                    None => {}
+                }
+            }
+            // The outcome is unknown after a panic.
+            None => {
+                lane.is_preparing = false;
+                lane.note_unsettled(claim, now);
+                lane.has_failed(now, None, pause_ms_max);
+            }
+        }
+    }
+}
+
+/// Finds what is due at one authority.
+struct LaneScan<'a> {
+    state: &'a State,
+    name: &'a Arc<str>,
+    /// What was due before this time.
+    due_ms: u64,
+    now: Instant,
+    started: Started,
+}
+
+impl LaneScan<'_> {
+    /// The claims to work on now, and how long there is nothing more to do.
+    fn run(&self, lane: &mut Lane, now_ms: u64) -> (Vec<DueClaim>, Duration) {
+        let authorities = view::authority::authorities(self.state);
+        let mut wait = SCAN_EVERY;
+        if let Some(due_ms) = authorities.due_after(self.name, self.due_ms) {
+            wait = wait.min(Duration::from_millis(due_ms - self.due_ms));
+        }
+        if let Some(until) = lane.paused_until(self.now) {
+            return (Vec::new(), wait.min(until - self.now));
+        }
+        let free = lane.free(self.now);
+        let mut found = Vec::new();
+        let ready = authorities.ready_from(self.name, (0, Uuid(0)), self.due_ms);
+        let remote = lane.remote.clone();
+        for claim in ready.take(SCAN_MAX + lane.busy.len()) {
+            if found.len() >= free {
+                break;
+            }
+            if lane.busy.contains(&claim.request.reference) {
+                continue;
+            }
+            let Some(kind) = view::authority::pool_kind(self.state, &claim.request.pool) else {
+                continue;
+            };
+            let (earlier, until) = lane.earlier(claim, &self.started, self.now, now_ms);
+            if let Some(remote) = &remote
+                && next_step(&situation(claim, remote, earlier), None) == NextStep::Wait
+            {
+                wait = wait.min(until.saturating_duration_since(self.now));
+                continue;
+            }
+            found.push(DueClaim { claim: claim.clone(), kind, earlier });
+        }
+        (found, wait)
+    }
+}
+
+/// Checks the connection. If it cannot be used, the claim that needed it has failed.
+struct Prepare {
+    handle: Handle,
+    settings: Arc<AuthoritySettings>,
+    limits: ReactorLimits,
+    authority: Arc<allod_core::authority::Authority>,
+    metrics: Arc<AuthorityMetrics>,
+    before: Option<Arc<Remote>>,
+    again: bool,
+    claim: Arc<ExternalClaim>,
+}
+
+impl Prepare {
+    async fn run(self) -> Result<Arc<Remote>, NotReady> {
+        let Prepare { settings, authority, .. } = &self;
+        let prepared =
+            prepare(settings, &self.metrics, authority, self.before.clone(), self.again).await;
+        if let Err(not_ready) = &prepared {
+            self.failed(not_ready).await;
+        }
+        prepared
+    }
+
+    async fn failed(&self, not_ready: &NotReady) {
+        let ExternalClaim { request, progress } = &*self.claim;
+        let (authority, reason) = (&request.authority, &not_ready.message);
+        info!(%authority, reason, "an authority cannot be used at present, will retry");
+        let limits = &self.limits;
+        let (first_ms, max_ms) =
+            (limits.authority_backoff_first_ms, limits.authority_backoff_max_ms);
+        let own_ms = retry_after_ms(first_ms, max_ms, progress.attempts);
+        let said_ms = not_ready.after.map_or(0, |after| after.as_millis() as u64);
+        let again_ms = self.handle.status().now_ms.saturating_add(own_ms.max(said_ms));
+        let reason = reason.as_str().into();
+        let is_open = matches!(progress.state, ExternalState::Wanted | ExternalState::Releasing);
+        if is_open {
+            let report = Report::Failed { reason, again_ms, asked: progress.asked };
+            submit(&self.handle, request.reference, Some(progress.version), report).await;
+        }
+    }
+}
