@@ -107,6 +107,8 @@ static TABLE: &[LimitRow] = table![
     core.pools_per_group_max,
     core.waiting_requests_per_entry_max,
     core.services_per_request_max,
+    core.site_data_bytes_max,
+    core.response_error_bytes_max,
     core.outbox_max,
     engine.queue_commands_max,
     engine.long_reads_max,
