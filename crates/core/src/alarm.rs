@@ -28,7 +28,7 @@ named! {
         Undelivered = "undelivered",
         /// A claim or a release has waited for too long for its authority.
         Overdue = "overdue",
-        /// Nobody can tell whether an authority has granted a value.
+        /// It is unknown whether an authority has granted a value.
         Stuck = "stuck",
         /// An authority has granted a value that the claim cannot have.
         Conflict = "conflict",

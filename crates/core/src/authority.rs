@@ -1,7 +1,7 @@
-//! External authorities: inventories that somebody else owns, and the claims that they grant.
+//! External authorities: inventories of other owners, and the claims that they grant.
 //!
 //! A pool may have an authority. A claim in such a pool is granted by the authority and recorded here. This module stores
-//! what is asked, what was answered, and what is still to be done. It asks nobody: the reactor does, and reports the
+//! what is asked, what was answered, and what is still to be done. It sends nothing: the reactor asks, and reports the
 //! outcome as a command.
 //!
 //! Every claim has a reference: a UUID that is the same in all attempts and is never used for another claim. After a
@@ -43,6 +43,10 @@ pub struct AuthoritySpec {
     pub queue_max: u64,
     /// A claim or release that is open for longer raises an alarm.
     pub alarm_after_ms: u64,
+    /// Look-ups are asked again this often. `None`: only on request.
+    pub poll_ms: Option<u64>,
+    /// Reconciliation runs this often. `None`: only on request.
+    pub reconcile_ms: Option<u64>,
 }
 
 impl AuthoritySpec {
@@ -57,6 +61,8 @@ impl AuthoritySpec {
             timeout_ms: 10_000,
             queue_max: 10_000,
             alarm_after_ms: 300_000,
+            poll_ms: Some(300_000),
+            reconcile_ms: None,
         }
     }
 }
@@ -100,7 +106,7 @@ named! {
         Held = "held",
         /// The authority has said no, or a request of its transaction was refused.
         Refused = "refused",
-        /// Nobody can tell whether the authority has granted a value. An operator must resolve it.
+        /// It is unknown whether the authority has granted a value. An operator must resolve it.
         Stuck = "stuck",
         /// The authority has granted a value that the claim cannot have.
         Conflict = "conflict",
@@ -158,6 +164,8 @@ pub struct ExternalProgress {
     pub since_ms: u64,
     /// Whether the authority may have got a request that it cannot be asked about.
     pub asked: bool,
+    /// The release was requested. Set from then on, also while the release is stuck.
+    pub withdrawn: bool,
     /// The value as the authority has written it.
     pub value: Option<Arc<str>>,
     /// The authority's own name for the grant.
@@ -173,14 +181,21 @@ pub struct ExternalProgress {
     pub due_ms: Option<u64>,
 }
 
-/// The reference of a claim: a UUID of version 8 with 60 random bits, the position and the place in its entry. The random
-/// bits differ from those of a claim that was made at the same position before a restore.
-pub(crate) fn reference(random: u64, position: u64, place: u16) -> Uuid {
+/// The reference of a claim: a UUID of version 8 with the identity of the journal, 48 random bits, and 42 bits for the
+/// position and the place in its entry. The random bits differ from those of a claim that was made at the same position
+/// before a restore.
+pub(crate) fn reference(identity: u32, random: u64, position: u64, place: u16) -> Uuid {
     const PLACE_BITS: u32 = 10;
-    let random = u128::from(random >> 4);
+    let random = u128::from(random >> 16);
     let number = u128::from(position) << PLACE_BITS | u128::from(place);
-    let number = number & ((1 << 62) - 1);
-    Uuid((random >> 12) << 80 | 0x8 << 76 | (random & 0xfff) << 64 | 0b10 << 62 | number)
+    let payload = u128::from(identity) << 90 | random << 42 | number & ((1 << 42) - 1);
+    let (high, middle, low) = (payload >> 74, payload >> 62 & 0xfff, payload & ((1 << 62) - 1));
+    Uuid(high << 80 | 0x8 << 76 | middle << 64 | 0b10 << 62 | low)
+}
+
+/// The identity of the journal that has drawn a reference.
+pub(crate) fn identity_of(reference: Uuid) -> u32 {
+    (reference.0 >> 96) as u32
 }
 
 #[cfg(test)]
@@ -189,10 +204,15 @@ mod tests {
 
     #[test]
     fn reference_is_a_uuid_of_version_8() {
-        let text = reference(u64::MAX, 1, 3).to_string();
-        assert_eq!(text, "ffffffff-ffff-8fff-8000-000000000403");
-        assert_ne!(reference(16, 1, 0), reference(32, 1, 0));
-        assert_ne!(reference(16, 1, 0), reference(16, 1, 1));
-        assert_ne!(reference(16, 1, 1023), reference(16, 2, 0));
+        let identity = 0x0123_4567;
+        let one = reference(identity, u64::MAX, 1, 3);
+        assert_eq!(one.to_string(), "01234567-ffff-8fff-bfff-fc0000000403");
+        assert_eq!(identity_of(one), identity);
+        let plain = reference(identity, 0, 1, 0);
+        assert_eq!(plain.to_string(), "01234567-0000-8000-8000-000000000400");
+        assert_ne!(plain, reference(identity, 1 << 16, 1, 0));
+        assert_ne!(plain, reference(identity + 1, 0, 1, 0));
+        assert_ne!(plain, reference(identity, 0, 1, 1));
+        assert_ne!(reference(identity, 0, 1, 1023), reference(identity, 0, 2, 0));
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod valid;
 
 use std::sync::Arc;
 
+use crate::capacity::Uuid;
 use crate::claim::Want;
 use crate::command::{Command, Expect, Stamp};
 use crate::event::{ClaimEvent, Event};
@@ -67,6 +68,7 @@ pub fn decide(
         version,
         seed: stamp.seed,
         events: Vec::new(),
+        references: 0,
         ended: 0,
         search_steps: limits.search_steps_max,
         searched: None,
@@ -122,6 +124,8 @@ pub(crate) struct Draft<'a> {
     pub version: u64,
     seed: u64,
     pub events: Vec<Event>,
+    /// The number of references that the command has drawn.
+    references: u16,
     /// The number of claims that were ended for the claim that is being decided.
     pub ended: u64,
     /// The steps that are left for searches, see [`Limits::search_steps_max`].
@@ -287,6 +291,14 @@ impl Draft<'_> {
         since.is_some_and(|since| {
             since.iter().all(|event| matches!(event, Event::Claim(ClaimEvent::Granted(_))))
         })
+    }
+
+    /// A new reference for an authority.
+    pub fn reference(&mut self) -> Uuid {
+        let identity = self.state.authorities.identity.unwrap_or_default();
+        let (random, place) = (self.random(), self.references);
+        self.references += 1;
+        authority::reference(identity, random, self.version, place)
     }
 
     pub fn random(&mut self) -> u64 {

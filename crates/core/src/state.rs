@@ -100,7 +100,8 @@ impl State {
         let groups = self.retry_groups.as_ref().map(|retry| retry.at_ms);
         let due = pool.into_iter().chain(answers).chain(groups);
         let refused = self.authorities.refused.first().map(|&(at, _)| at);
-        due.chain(self.capacity.next_due_ms()).chain(refused).min()
+        let overdue = self.authorities.next_overdue(&self.alarms).map(|&(at, _)| at);
+        due.chain(self.capacity.next_due_ms()).chain(refused).chain(overdue).min()
     }
 
     /// The answer under this idempotency key.

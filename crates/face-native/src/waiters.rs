@@ -183,7 +183,10 @@ fn key_of(event: &Event) -> Option<WaitKey> {
     match event {
         AuthorityEvent::Progressed(event) => Some(WaitKey::Claim(event.reference)),
         AuthorityEvent::Closed(event) => Some(WaitKey::Claim(event.reference)),
-        AuthorityEvent::Defined(_) | AuthorityEvent::Removed(_) | AuthorityEvent::Wanted(_) => None,
+        AuthorityEvent::IdentityDrawn(_)
+        | AuthorityEvent::Defined(_)
+        | AuthorityEvent::Removed(_)
+        | AuthorityEvent::Wanted(_) => None,
     }
 }
 

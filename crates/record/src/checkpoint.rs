@@ -376,7 +376,7 @@ impl<R: Read> CheckpointReader<R> {
             }
             let found = self.read_chunk()?;
             match (found.kind, found.version) {
-                (kinds::CHECKPOINT_POOL, version @ 1..=3) => {
+                (kinds::CHECKPOINT_POOL, version @ 1..=4) => {
                     self.counts.pools += 1;
                     let chunk = self.chunk(found);
                     return Ok(CheckpointPart::Pool(Box::new(match version {
@@ -405,7 +405,10 @@ impl<R: Read> CheckpointReader<R> {
                     | kinds::NOTICE_QUEUED
                     | kinds::NOTICE_TRIED
                     | kinds::ALARM_CHANGED
-                    | kinds::RETRY_SCHEDULED,
+                    | kinds::RETRY_SCHEDULED
+                    | kinds::IDENTITY_DRAWN
+                    | kinds::AUTHORITY_DEFINED
+                    | kinds::CLAIM_WANTED,
                     _,
                 ) => {
                     return self.next_event(found);
@@ -476,7 +479,11 @@ impl<R: Read> CheckpointReader<R> {
             event @ (Event::Requests(RequestsEvent::RetryScheduled(_))
             | Event::Alarm(AlarmEvent::Changed(_))
             | Event::Outbox(OutboxEvent::Queued(_) | OutboxEvent::DeliveryFailed(_))
-            | Event::Authority(AuthorityEvent::Defined(_) | AuthorityEvent::Wanted(_))) => {
+            | Event::Authority(
+                AuthorityEvent::IdentityDrawn(_)
+                | AuthorityEvent::Defined(_)
+                | AuthorityEvent::Wanted(_),
+            )) => {
                 self.resources += 1;
                 Ok(CheckpointPart::Event(event))
             }

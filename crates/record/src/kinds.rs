@@ -50,6 +50,7 @@ pub(crate) const AUTHORITY_REMOVED: u32 = 57;
 pub(crate) const CLAIM_WANTED: u32 = 58;
 pub(crate) const CLAIM_PROGRESSED: u32 = 59;
 pub(crate) const CLAIM_CLOSED: u32 = 60;
+pub(crate) const IDENTITY_DRAWN: u32 = 61;
 
 // Parts of a checkpoint. Idempotency keys, custom names, requests, notifications, alarms, retries, and
 // authorities with their claims are stored as events.
@@ -130,6 +131,7 @@ const KINDS: &[KindInfo] = &[
     row(CLAIM_WANTED, "claim_wanted", 1, 7),
     row(CLAIM_PROGRESSED, "claim_progressed", 1, 7),
     row(CLAIM_CLOSED, "claim_closed", 1, 7),
+    row(IDENTITY_DRAWN, "identity_drawn", 1, 7),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
@@ -221,6 +223,7 @@ mod tests {
 58 claim_wanted v1 level 7
 59 claim_progressed v1 level 7
 60 claim_closed v1 level 7
+61 identity_drawn v1 level 7
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
 65 checkpoint_pool v2 level 4

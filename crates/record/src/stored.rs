@@ -26,7 +26,8 @@ use crate::chunk::{self, Chunk};
 use crate::error::DecodeError;
 use crate::kinds;
 use authority::{
-    AuthorityDefinedV1, AuthorityRemovedV1, ClaimProgressedV1, ClaimWantedV1, ExternalClaimClosedV1,
+    AuthorityDefinedV1, AuthorityRemovedV1, ClaimProgressedV1, ClaimWantedV1,
+    ExternalClaimClosedV1, IdentityDrawnV1,
 };
 use blocks::{BlocksDefinedV1, BlocksMovedV1};
 use capacity::{
@@ -133,6 +134,7 @@ stored_events! {
     NOTICE_QUEUED: Outbox(OutboxEvent::Queued) as NotificationQueuedV1;
     NOTICE_TRIED: Outbox(OutboxEvent::DeliveryFailed) as DeliveryFailedV1;
     NOTICE_SETTLED: Outbox(OutboxEvent::Closed) as NotificationClosedV1;
+    IDENTITY_DRAWN: Authority(AuthorityEvent::IdentityDrawn) as IdentityDrawnV1;
     AUTHORITY_DEFINED: Authority(AuthorityEvent::Defined) as AuthorityDefinedV1;
     AUTHORITY_REMOVED: Authority(AuthorityEvent::Removed) as AuthorityRemovedV1;
     CLAIM_WANTED: Authority(AuthorityEvent::Wanted) as ClaimWantedV1;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::event::{AuthorityDefined, AuthorityEvent, ClaimWanted};
+use super::event::{AuthorityDefined, AuthorityEvent, ClaimWanted, IdentityDrawn};
 use super::state::{Authority, FrozenAuthorities};
 use super::{ExternalClaim, ExternalProgress};
 use crate::capacity::Uuid;
@@ -13,6 +13,7 @@ use crate::state::undo::StateChange;
 impl State {
     pub(crate) fn apply_authority(&mut self, event: &AuthorityEvent) {
         match event {
+            AuthorityEvent::IdentityDrawn(event) => self.set_identity(Some(event.identity)),
             AuthorityEvent::Defined(event) => {
                 let AuthorityDefined { name, generation, spec } = event.clone();
                 self.put_authority(name, Some(Arc::new(Authority { generation, spec })));
@@ -41,6 +42,11 @@ impl State {
         self.note(StateChange::External { reference, before });
     }
 
+    fn set_identity(&mut self, identity: Option<u32>) {
+        let before = std::mem::replace(&mut self.authorities.identity, identity);
+        self.note(StateChange::Identity(before));
+    }
+
     fn put_authority(&mut self, name: Arc<str>, authority: Option<Arc<Authority>>) {
         let before = self.set_authority(name.clone(), authority);
         self.note(StateChange::Authority { name, before });
@@ -52,16 +58,20 @@ impl State {
         name: Arc<str>,
         authority: Option<Arc<Authority>>,
     ) -> Option<Arc<Authority>> {
-        match authority {
-            Some(authority) => self.authorities.by_name.insert(name, authority),
-            None => self.authorities.by_name.remove(&name),
-        }
+        let all = &mut self.authorities;
+        let before = match authority {
+            Some(authority) => all.by_name.insert(name.clone(), authority),
+            None => all.by_name.remove(&name),
+        };
+        all.index_overdue(&name);
+        before
     }
 }
 
 impl FrozenAuthorities {
     /// The events that produce the authorities and their claims.
-    pub(crate) fn events(&self) -> impl Iterator<Item = Event> + '_ {
+    pub fn events(&self) -> impl Iterator<Item = Event> + '_ {
+        let identity = self.identity.map(|identity| IdentityDrawn { identity }.into());
         let defined = self.by_name.iter().map(|(name, authority)| {
             let Authority { generation, spec } = Authority::clone(authority);
             AuthorityDefined { name: name.clone(), generation, spec }.into()
@@ -70,6 +80,6 @@ impl FrozenAuthorities {
             let ExternalClaim { request, progress } = ExternalClaim::clone(claim);
             ClaimWanted { request, progress }.into()
         });
-        defined.chain(claims)
+        identity.into_iter().chain(defined).chain(claims)
     }
 }

@@ -48,7 +48,7 @@ pub enum Report {
         again_ms: u64,
         asked: bool,
     },
-    /// Nobody can tell whether the authority has granted a value.
+    /// It is unknown whether the authority has granted a value.
     Stuck {
         reason: Arc<str>,
     },
@@ -67,7 +67,7 @@ pub struct GrantedValue {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
-    /// The authority has granted this value.
+    /// The authority has granted this value. The claim gets it; if it was withdrawn, it is released.
     Granted { value: Arc<str> },
     /// The authority has no grant for the reference.
     Gone,

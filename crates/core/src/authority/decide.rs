@@ -8,7 +8,9 @@ pub(crate) use claim::{begin_release, claim, ensure_not_releasing, release};
 use std::sync::Arc;
 
 use super::command::AuthorityCommand;
-use super::event::{AuthorityDefined, AuthorityRemoved, ClaimProgressed, ExternalClaimClosed};
+use super::event::{
+    AuthorityDefined, AuthorityRemoved, ClaimProgressed, ExternalClaimClosed, IdentityDrawn,
+};
 use super::refusal::AuthorityRefusal;
 use super::{AuthoritySpec, ExternalClaim, ExternalProgress, ExternalState, Protocol};
 use crate::alarm::{self, AlarmKind};
@@ -54,7 +56,12 @@ fn put(
         at_most("authorities_max", draft.limits.authorities_max, many)?;
     }
     let generation = actual.unwrap_or(0) + 1;
+    if draft.state.authorities.identity.is_none() {
+        let identity = (draft.random() >> 32) as u32;
+        draft.record(IdentityDrawn { identity });
+    }
     draft.record(AuthorityDefined { name: name.clone(), generation, spec: spec.clone() });
+    set_alarms(draft, name);
     Ok(Outcome::AuthorityPut { created: actual.is_none(), generation })
 }
 
@@ -79,11 +86,20 @@ fn ensure_valid(draft: &Draft<'_>, spec: &AuthoritySpec) -> Result<(), Refusal> 
     if spec.timeout_ms == 0 {
         return valid::invalid("the time limit is zero", "give a time above zero");
     }
+    for (name, time) in [("poll", spec.poll_ms), ("reconcile", spec.reconcile_ms)] {
+        if time.is_some_and(|ms| ms < PERIOD_MS_MIN) {
+            let what = format!("'{name}' is less than a second");
+            return valid::invalid(what, "give a longer time, or none");
+        }
+    }
     if spec.parallel == 0 {
         return valid::invalid("parallel is zero", "allow at least one request at a time");
     }
     at_most("authority_parallel_max", draft.limits.authority_parallel_max, spec.parallel.into())
 }
+
+/// Polls and reconciliations of an authority are at least this far apart.
+const PERIOD_MS_MIN: u64 = 1000;
 
 /// Whether the part between the scheme and the host has a password.
 fn has_password(url: &str) -> bool {
@@ -155,7 +171,7 @@ pub(crate) fn closed(claim: &ExternalClaim) -> ExternalClaimClosed {
 }
 
 /// Raises and clears the alarms of an authority.
-fn set_alarms(draft: &mut Draft<'_>, name: &Arc<str>) {
+pub(crate) fn set_alarms(draft: &mut Draft<'_>, name: &Arc<str>) {
     let Some(authority) = draft.state.authorities.by_name.get(name) else { return };
     let after_ms = authority.spec.alarm_after_ms;
     let counts = draft.state.authorities.counts(name);

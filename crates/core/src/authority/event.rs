@@ -7,12 +7,19 @@ use crate::capacity::Uuid;
 use crate::event::event_group;
 
 event_group!(Authority: AuthorityEvent {
+    IdentityDrawn(IdentityDrawn),
     Defined(AuthorityDefined),
     Removed(AuthorityRemoved),
     Wanted(ClaimWanted),
     Progressed(ClaimProgressed),
     Closed(ExternalClaimClosed),
 });
+
+/// The first authority was defined. All references of this journal begin with the identity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityDrawn {
+    pub identity: u32,
+}
 
 /// An authority was created or redefined. `generation` counts its definitions, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +34,7 @@ pub struct AuthorityRemoved {
     pub name: Arc<str>,
 }
 
-/// An authority is to be asked for a value.
+/// A value was requested from an authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimWanted {
     pub request: ExternalRequest,

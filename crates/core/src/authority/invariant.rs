@@ -7,7 +7,7 @@ use crate::state::State;
 pub(crate) fn check(state: &State) -> Vec<String> {
     let mut wrong = Vec::new();
     let all = &state.authorities;
-    let mut rebuilt = Authorities::default();
+    let mut rebuilt = Authorities { by_name: all.by_name.clone(), ..Authorities::default() };
     for (reference, claim) in all.claims.iter() {
         rebuilt.put(*reference, Some(claim.clone()));
         let (request, progress) = (&claim.request, &claim.progress);
@@ -23,15 +23,34 @@ pub(crate) fn check(state: &State) -> Vec<String> {
             wrong.push(format!("{at} is not at the authority of its pool"));
         }
         let holds = pool.held(&request.key).is_some();
-        let may_hold = matches!(progress.state, ExternalState::Held | ExternalState::Releasing);
+        let may_hold = match progress.state {
+            ExternalState::Held | ExternalState::Releasing => true,
+            ExternalState::Stuck => progress.withdrawn,
+            ExternalState::Wanted | ExternalState::Refused | ExternalState::Conflict => false,
+        };
         if holds && !may_hold || !holds && progress.state == ExternalState::Held {
             wrong.push(format!("{at} is {} but holds={holds}", progress.state.name()));
         }
         if progress.state.is_open() != (progress.due_ms.is_some() && progress.code.is_none()) {
             wrong.push(format!("{at} is {} without a time for it", progress.state.name()));
         }
+        let is_releasing = progress.state == ExternalState::Releasing;
+        let is_live = matches!(progress.state, ExternalState::Wanted | ExternalState::Held);
+        if is_releasing && !progress.withdrawn || is_live && progress.withdrawn {
+            wrong.push(format!(
+                "{at} is {} but withdrawn={}",
+                progress.state.name(),
+                progress.withdrawn
+            ));
+        }
     }
-    if (&rebuilt.keys, &rebuilt.of, &rebuilt.refused) != (&all.keys, &all.of, &all.refused) {
+    if all.identity.is_none() && !all.by_name.is_empty() {
+        wrong.push("there are authorities without an identity of the journal".into());
+    }
+    let indexes = |all: &Authorities| {
+        (all.keys.clone(), all.of.clone(), all.refused.clone(), all.overdue.clone())
+    };
+    if indexes(&rebuilt) != indexes(all) {
         wrong.push("the indexes of claims at authorities do not match the claims".into());
     }
     let external = state.pools().filter(|pool| pool.spec.authority.is_some());

@@ -33,7 +33,7 @@ refusals! {
         /// An operator must say what the authority has done.
         NeedsResolution { pool: Arc<str>, key: Arc<str> }
             => "claim_stuck", WaitForRelease,
-               "nobody knows whether the authority has granted a value to '{key}' in pool '{pool}'; an operator must resolve it";
+               "it is unknown whether the authority has granted a value to '{key}' in pool '{pool}'; an operator must resolve it";
         ReferenceUnknown { reference: Uuid }
             => "reference_unknown", Reread, "no claim has the reference {reference}";
         /// Only claims that are stuck or in conflict can be resolved.

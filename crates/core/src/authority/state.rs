@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{AuthoritySpec, ExternalClaim, ExternalState};
+use crate::alarm::{Alarm, AlarmKind, Alarms};
 use crate::capacity::Uuid;
 use crate::state::shared_map::SharedMap;
 
@@ -38,11 +39,15 @@ pub(crate) struct ClaimsOf {
     pub open: BTreeSet<(u64, Uuid)>,
     /// All claims by state.
     pub by_state: BTreeSet<(ExternalState, Uuid)>,
+    /// When the oldest open claim raises an alarm.
+    pub overdue_ms: Option<u64>,
 }
 
 /// All authorities and their claims.
 #[derive(Debug, Clone, Default)]
 pub struct Authorities {
+    /// Part of every reference. Drawn with the first authority.
+    pub(crate) identity: Option<u32>,
     pub(crate) by_name: BTreeMap<Arc<str>, Arc<Authority>>,
     pub(crate) claims: SharedMap<Uuid, Arc<ExternalClaim>>,
     pub(crate) keys: BTreeMap<(Arc<str>, Arc<str>), Uuid>,
@@ -50,9 +55,16 @@ pub struct Authorities {
     pub(crate) of: BTreeMap<Arc<str>, ClaimsOf>,
     /// Refused claims by the time when they are forgotten.
     pub(crate) refused: BTreeSet<(u64, Uuid)>,
+    /// Authorities by [`ClaimsOf::overdue_ms`].
+    pub(crate) overdue: BTreeSet<(u64, Arc<str>)>,
 }
 
 impl Authorities {
+    /// Whether this journal has drawn the reference.
+    pub fn is_own(&self, reference: Uuid) -> bool {
+        self.identity == Some(super::identity_of(reference))
+    }
+
     /// The claim under this key.
     pub fn claim(&self, pool: &str, key: &str) -> Option<&Arc<ExternalClaim>> {
         if self.keys.is_empty() {
@@ -127,9 +139,37 @@ impl Authorities {
         before.iter().for_each(|claim| self.index(claim, false));
         if let Some(claim) = claim {
             self.index(&claim, true);
-            self.claims.insert(reference, claim);
+            self.claims.insert(reference, claim.clone());
+            self.index_overdue(&claim.request.authority);
+        } else if let Some(before) = &before {
+            self.index_overdue(&before.request.authority);
         }
         before
+    }
+
+    /// Updates the index by the time when the oldest open claim of an authority raises an alarm.
+    pub(crate) fn index_overdue(&mut self, name: &Arc<str>) {
+        let Some(claims) = self.of.get_mut(name) else { return };
+        let after_ms = self.by_name.get(name).map(|authority| authority.spec.alarm_after_ms);
+        let first = claims.open.first().zip(after_ms);
+        let now = first.map(|((since_ms, _), after_ms)| since_ms.saturating_add(after_ms));
+        let before = std::mem::replace(&mut claims.overdue_ms, now);
+        if claims.counts.total() == 0 {
+            self.of.remove(name);
+        }
+        if now != before {
+            before.map(|at_ms| self.overdue.remove(&(at_ms, name.clone())));
+            self.overdue.extend(now.map(|at_ms| (at_ms, name.clone())));
+        }
+    }
+
+    /// When the oldest open claim of an authority without a raised alarm raises one, and the name of the authority.
+    pub(crate) fn next_overdue(&self, alarms: &Alarms) -> Option<&(u64, Arc<str>)> {
+        let is_raised = |name: &Arc<str>| {
+            let alarm = alarms.get(&(name.clone(), AlarmKind::Overdue));
+            alarm.is_some_and(Alarm::is_raised)
+        };
+        self.overdue.iter().find(|(_, name)| !is_raised(name))
     }
 
     fn index(&mut self, claim: &ExternalClaim, add: bool) {
@@ -154,9 +194,6 @@ impl Authorities {
         claims.by_state.remove(&(state, reference));
         due.map(|due| claims.due.remove(&due));
         open.map(|open| claims.open.remove(&open));
-        if claims.counts.total() == 0 {
-            self.of.remove(&request.authority);
-        }
         self.keys.remove(&key);
         refused.map(|at| self.refused.remove(&(at, reference)));
     }
@@ -165,12 +202,17 @@ impl Authorities {
 /// An immutable copy, for a checkpoint.
 #[derive(Debug, Clone)]
 pub struct FrozenAuthorities {
+    pub(crate) identity: Option<u32>,
     pub(crate) by_name: BTreeMap<Arc<str>, Arc<Authority>>,
     pub(crate) claims: SharedMap<Uuid, Arc<ExternalClaim>>,
 }
 
 impl Authorities {
     pub(crate) fn freeze(&self) -> FrozenAuthorities {
-        FrozenAuthorities { by_name: self.by_name.clone(), claims: self.claims.clone() }
+        FrozenAuthorities {
+            identity: self.identity,
+            by_name: self.by_name.clone(),
+            claims: self.claims.clone(),
+        }
     }
 }

@@ -17,9 +17,11 @@ pub(super) fn run(draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
         let due = pool_due(draft)
             .or_else(|| consumer_due(draft).map(DueWork::Event))
             .or_else(|| idempotency_due(draft).map(DueWork::Event))
-            .or_else(|| refusal_due(draft).map(DueWork::Event));
+            .or_else(|| refusal_due(draft).map(DueWork::Event))
+            .or_else(|| overdue(draft));
         match due {
             Some(DueWork::Event(event)) => draft.record(event),
+            Some(DueWork::Overdue(authority)) => authority::decide::set_alarms(draft, &authority),
             Some(DueWork::Release(claim)) => authority::decide::begin_release(draft, &claim)?,
             // This takes long enough for one tick.
             Some(DueWork::Retry(pool)) => {
@@ -80,6 +82,12 @@ fn refusal_due(draft: &Draft<'_>) -> Option<Event> {
     let (_, reference) = authorities.refused.first().filter(|(at, _)| *at <= draft.now_ms)?;
     let refused = authorities.get(*reference)?;
     Some(authority::decide::closed(refused).into())
+}
+
+/// An authority whose oldest claim has waited for too long.
+fn overdue(draft: &Draft<'_>) -> Option<DueWork> {
+    let (at_ms, authority) = draft.state.authorities.next_overdue(&draft.state.alarms)?;
+    (*at_ms <= draft.now_ms).then(|| DueWork::Overdue(authority.clone()))
 }
 
 fn groups_are_due(draft: &Draft<'_>) -> bool {

@@ -80,7 +80,7 @@ impl<'a> Projection<'a> {
             }
             Event::Claim(event) => Some(Projection::of_claim(event)),
             Event::Capacity(event) => Projection::of_capacity(event),
-            Event::Authority(event) => Some(Projection::of_authority(event)),
+            Event::Authority(event) => Projection::of_authority(event),
             Event::Requests(RequestsEvent::Answered(event)) => {
                 let of_pool = Projection::of_pool(EventKind::RequestAnswered, &event.pool);
                 Some(Projection { key: Some(&event.key), ..of_pool })
@@ -128,13 +128,14 @@ impl<'a> Projection<'a> {
         }
     }
 
-    fn of_authority(event: &'a AuthorityEvent) -> Projection<'a> {
+    fn of_authority(event: &'a AuthorityEvent) -> Option<Projection<'a>> {
         let of = |kind, pool, key, owner| Projection {
             key: Some(key),
             owner: Some(owner),
             ..Projection::of_pool(kind, pool)
         };
-        match event {
+        Some(match event {
+            AuthorityEvent::IdentityDrawn(_) => return None,
             AuthorityEvent::Defined(_) => Projection::new(EventKind::AuthorityDefined),
             AuthorityEvent::Removed(_) => Projection::new(EventKind::AuthorityRemoved),
             AuthorityEvent::Wanted(event) => {
@@ -147,7 +148,7 @@ impl<'a> Projection<'a> {
             AuthorityEvent::Closed(event) => {
                 of(EventKind::ClaimClosed, &event.pool, &event.key, &event.owner)
             }
-        }
+        })
     }
 
     fn of_capacity(event: &'a CapacityEvent) -> Option<Projection<'a>> {

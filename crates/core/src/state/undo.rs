@@ -29,6 +29,7 @@ pub(crate) enum StateChange {
     Alarm { object: Arc<str>, kind: AlarmKind, before: Option<Alarm> },
     RetryGroups(Option<Retry>),
     Notification { number: u128, before: Option<Arc<Notification>> },
+    Identity(Option<u32>),
     Authority { name: Arc<str>, before: Option<Arc<Authority>> },
     External { reference: Uuid, before: Option<Arc<ExternalClaim>> },
 }
@@ -88,6 +89,7 @@ impl State {
                 StateChange::Alarm { object, kind, before } => {
                     drop(self.alarms.put(object, kind, before))
                 }
+                StateChange::Identity(before) => self.authorities.identity = before,
                 StateChange::Authority { name, before } => drop(self.set_authority(name, before)),
                 StateChange::External { reference, before } => {
                     drop(self.authorities.put(reference, before))

@@ -4,6 +4,7 @@
 //! random requests beside the core. What every step must leave true is checked in [`world`].
 
 mod answer;
+mod authorities;
 mod blocks;
 mod capacity;
 mod requests;
@@ -15,6 +16,9 @@ mod block_pools;
 mod budgets;
 mod configs;
 mod edges;
+mod external_authorities;
+mod external_claims;
+mod external_conflicts;
 mod holdings;
 mod leases;
 mod limits;

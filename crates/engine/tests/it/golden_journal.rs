@@ -3,6 +3,8 @@
 //! A golden journal is text: one record for each line, then the hash of the final state. An existing one is never
 //! rewritten; `ALLOD_GOLDEN_NEW=1` makes the one of the current level if it is missing.
 
+mod authority;
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -412,8 +414,12 @@ fn write_golden(level: u32) {
         BatchWriter::lead(journal.clone(), shared, replayed, &config, Some(1), Box::new(|_| false))
             .unwrap();
     let scripts = [script(), capacity_script(), ids_script(), resource_script(), parts_script()];
-    for (at_ms, command) in scripts.into_iter().flatten() {
+    let fixed = scripts.into_iter().flatten().map(|(at_ms, command)| (at_ms, Some(command), None));
+    let stepwise = authority::script().into_iter().map(|(at_ms, step)| (at_ms, None, Some(step)));
+    for (at_ms, command, step) in fixed.chain(stepwise) {
         clock.0.store(at_ms, Ordering::Relaxed);
+        let made = || step.map(|step| step(writer.state()));
+        let command = command.or_else(made).unwrap();
         for answer in writer.write_batch(&[&command]).unwrap() {
             answer.unwrap().answer.unwrap();
         }
@@ -457,7 +463,8 @@ fn every_released_level_replays_to_its_recorded_state() {
                 1..=3 => 6,
                 4 => 7,
                 5 => 9,
-                _ => 10,
+                6 => 10,
+                _ => 11,
             }
         );
     }

@@ -169,7 +169,7 @@ fn one<'a>(
         Event::Requests(RequestsEvent::Withdrawn(event)) => {
             ChangeEvent::RequestWithdrawn { pool: &event.pool, key: &event.key }
         }
-        Event::Authority(event) => authority(event, reasons),
+        Event::Authority(event) => return authority(event, reasons),
         Event::Alarm(AlarmEvent::Changed(event)) => ChangeEvent::AlarmChanged {
             object: &event.object,
             alarm: event.kind.name(),
@@ -187,8 +187,9 @@ fn one<'a>(
     })
 }
 
-fn authority(event: &AuthorityEvent, reasons: ReasonDetail) -> ChangeEvent<'_> {
-    match event {
+fn authority(event: &AuthorityEvent, reasons: ReasonDetail) -> Option<ChangeEvent<'_>> {
+    Some(match event {
+        AuthorityEvent::IdentityDrawn(_) => return None,
         AuthorityEvent::Defined(event) => {
             ChangeEvent::AuthorityDefined { authority: &event.name, generation: event.generation }
         }
@@ -220,7 +221,7 @@ fn authority(event: &AuthorityEvent, reasons: ReasonDetail) -> ChangeEvent<'_> {
             owner: &event.owner,
             reference: UuidText(event.reference),
         },
-    }
+    })
 }
 
 fn cause(cause: ReleaseCause) -> &'static str {

@@ -3,6 +3,7 @@
 use allod_core::alarm::{AlarmChanged, AlarmKind, AlarmPurged};
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
+    IdentityDrawn,
 };
 use allod_core::authority::{
     AuthoritySpec, ExternalProgress, ExternalRequest, ExternalState, Protocol, RefusalCode,
@@ -66,6 +67,7 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
                 .into(),
             ),
         ),
+        ("61-identity_drawn-v1", event(IdentityDrawn { identity: 0x0123_4567 }.into())),
         (
             "65-checkpoint_pool-v4",
             Sample::Checkpoint(
@@ -103,6 +105,7 @@ fn progress() -> ExternalProgress {
         version: 7,
         since_ms: 1_000,
         asked: false,
+        withdrawn: false,
         value: None,
         handle: None,
         granted_version: None,

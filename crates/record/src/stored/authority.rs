@@ -2,6 +2,7 @@
 
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
+    IdentityDrawn,
 };
 use allod_core::authority::{
     AuthoritySpec, ExternalProgress, ExternalRequest, Protocol, SqlStatements,
@@ -14,6 +15,10 @@ use super::number::{ExternalStateV1, RefusalCodeV1};
 use super::pool::LabelsV1;
 
 stored_structs! {
+    IdentityDrawnV1 of IdentityDrawn {
+        identity: u32,
+    }
+
     AuthorityDefinedV1<'a> of AuthorityDefined {
         name: &'a str,
         generation: u64,
@@ -31,6 +36,8 @@ stored_structs! {
         timeout_ms: u64,
         queue_max: u64,
         alarm_after_ms: u64,
+        poll_ms: Option<u64>,
+        reconcile_ms: Option<u64>,
     }
 
     SqlStatementsV1<'a> of SqlStatements {
@@ -67,6 +74,7 @@ stored_structs! {
         version: u64,
         since_ms: u64,
         asked: bool,
+        withdrawn: bool,
         value: Option<&'a str>,
         handle: Option<&'a str>,
         granted_version: Option<&'a str>,

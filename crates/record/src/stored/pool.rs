@@ -167,25 +167,33 @@ pub(crate) struct CheckpointPoolV3<'a> {
     changed: u64,
 }
 
-/// A pool with an authority. It has no blocks and no requests.
+/// A pool with an authority.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 pub(crate) struct CheckpointPoolV4<'a> {
     #[serde(borrow)]
     pool: CheckpointPoolV1<'a>,
     authority: &'a str,
+    #[serde(borrow)]
+    account: Option<BlocksV1<'a>>,
+    requests: Option<(RequestPoolV1, u64)>,
 }
 
 impl<'a> CheckpointPoolV4<'a> {
     /// `None`: an earlier version is sufficient.
     pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV4<'a>> {
         let authority = image.spec.authority.as_deref()?;
-        Some(CheckpointPoolV4 { pool: CheckpointPoolV1::store(image), authority })
+        Some(CheckpointPoolV4 {
+            pool: CheckpointPoolV1::store(image),
+            authority,
+            account: StoredForm::store(&image.blocks),
+            requests: StoredForm::store(&image.requests),
+        })
     }
 
     pub fn load(self) -> PoolImage {
-        let mut image = self.pool.load();
+        let mut image: PoolImage = self.pool.load();
         image.spec.authority = Some(self.authority.into());
-        image
+        PoolImage { blocks: self.account.load(), requests: self.requests.load(), ..image }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Strategies for all stored types, with short, long, empty and non-ASCII texts and extreme numbers.
 
+mod authority;
 mod capacity;
 mod ids;
 mod resource;
@@ -57,7 +58,7 @@ fn values() -> impl Strategy<Value = Values> {
     ]
 }
 
-fn labels() -> impl Strategy<Value = Labels> {
+pub fn labels() -> impl Strategy<Value = Labels> {
     vec((text(), text()), 0..4).prop_map(Labels::from)
 }
 
@@ -73,30 +74,34 @@ fn range() -> impl Strategy<Value = PoolRange> {
     (span(), any::<Option<u8>>()).prop_map(|(span, subnet_len)| PoolRange { span, subnet_len })
 }
 
-fn spec() -> impl Strategy<Value = PoolSpec> {
+fn spec() -> BoxedStrategy<PoolSpec> {
     let sets = (vec(range(), 0..5), spans(), spans(), spans());
     let choices = (any::<bool>(), number(), option::of(number()), any::<bool>());
-    (kind(), sets, pick(), choices, labels()).prop_map(|(kind, sets, strategy, choices, labels)| {
-        let (ranges, exclude, manual, draining) = sets;
-        let (keep_edges, quarantine_ms, lease_ms, reap) = choices;
-        PoolSpec {
-            kind,
-            ranges,
-            exclude,
-            manual,
-            draining,
-            strategy,
-            keep_edges,
-            quarantine_ms,
-            lease_ms,
-            reap,
-            labels,
-            authority: None,
-        }
-    })
+    let others = (choices, labels(), option::of(text()));
+    (kind(), sets, pick(), others)
+        .prop_map(|(kind, sets, strategy, others)| {
+            let (choices, labels, authority) = others;
+            let (ranges, exclude, manual, draining) = sets;
+            let (keep_edges, quarantine_ms, lease_ms, reap) = choices;
+            PoolSpec {
+                kind,
+                ranges,
+                exclude,
+                manual,
+                draining,
+                strategy,
+                keep_edges,
+                quarantine_ms,
+                lease_ms,
+                reap,
+                labels,
+                authority,
+            }
+        })
+        .boxed()
 }
 
-fn params() -> impl Strategy<Value = Arc<ClaimParams>> {
+pub fn params() -> impl Strategy<Value = Arc<ClaimParams>> {
     let parity = option::of(select(vec![Parity::Even, Parity::Odd]));
     let flags = (any::<bool>(), any::<bool>());
     let want = (option::of(span()), any::<u32>(), any::<Option<u8>>(), parity, option::of(pick()));
@@ -231,6 +236,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         capacity::event().boxed(),
         ids::event().boxed(),
         resource::event().boxed(),
+        authority::event().boxed(),
     ]
 }
 
@@ -241,6 +247,7 @@ pub fn item() -> impl Strategy<Value = Item> {
         Cause::Transact,
         Cause::Tick,
         Cause::Capacity,
+        Cause::Authority,
     ]);
     let entry = (number(), cause, vec(event(), 0..5))
         .prop_map(|(at_ms, cause, events)| Item::Entry(Entry { at_ms, cause, events }));
@@ -266,6 +273,11 @@ pub fn pool_image() -> impl Strategy<Value = PoolImage> {
             blocks,
             requests,
         })
+}
+
+/// What a checkpoint has of authorities.
+pub fn authority_parts() -> impl Strategy<Value = Vec<CheckpointPart>> {
+    vec(authority::state_event().prop_map(CheckpointPart::Event), 0..4)
 }
 
 /// What a checkpoint has of providers and consumers.

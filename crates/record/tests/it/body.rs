@@ -79,7 +79,7 @@ fn unknown_kind_is_an_error_that_names_it() {
     assert_eq!(
         text_of(&bytes),
         "kind 99 version 1 at byte 10 was written by a newer version of the program; \
-         this one knows the kinds of feature level 6: start a newer one"
+         this one knows the kinds of feature level 7: start a newer one"
     );
 }
 
@@ -90,7 +90,7 @@ fn unknown_version_of_an_event_is_an_error_that_names_it() {
     assert_eq!(
         text_of(&bytes),
         "pool_removed (kind 17) version 7 at byte 5 was written by a newer version of the program; \
-         this one knows it up to version 2 (feature level 6): start a newer one"
+         this one knows it up to version 2 (feature level 7): start a newer one"
     );
 }
 
@@ -100,7 +100,7 @@ fn unknown_level_is_an_error() {
     assert_eq!(level_needed(&raised), LEVEL + 1);
     assert_eq!(
         text_of(&encode(&[raised])),
-        "feature level 7 is needed; this program knows levels up to 6: start a newer one"
+        "feature level 8 is needed; this program knows levels up to 7: start a newer one"
     );
 }
 

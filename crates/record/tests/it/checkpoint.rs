@@ -65,8 +65,12 @@ fn parts() -> impl Strategy<Value = Vec<CheckpointPart>> {
         arbitrary::pool_image().prop_map(|image| CheckpointPart::Pool(Box::new(image))),
         vec(arbitrary::claim(), 0..4),
     );
-    let others = (vec(arbitrary::request(), 0..3), arbitrary::capacity_parts());
-    (vec(pool, 0..4), others).prop_map(|(pools, (requests, capacity))| {
+    let others = (
+        vec(arbitrary::request(), 0..3),
+        arbitrary::capacity_parts(),
+        arbitrary::authority_parts(),
+    );
+    (vec(pool, 0..4), others).prop_map(|(pools, (requests, capacity, authorities))| {
         let mut parts = Vec::new();
         for (pool, claims) in pools {
             parts.push(pool);
@@ -74,6 +78,7 @@ fn parts() -> impl Strategy<Value = Vec<CheckpointPart>> {
         }
         parts.extend(requests.into_iter().map(CheckpointPart::Idempotency));
         parts.extend(capacity);
+        parts.extend(authorities);
         parts
     })
 }
@@ -220,14 +225,14 @@ fn invalid_checkpoints_are_errors_with_a_reason() {
     );
     assert_eq!(
         text_of(&write(&Header { level: LEVEL + 1, ..HEADER }, &[])),
-        "the checkpoint is not valid: feature level 7 is needed; this program knows levels up to 6: start a newer one"
+        "the checkpoint is not valid: feature level 8 is needed; this program knows levels up to 7: start a newer one"
     );
     assert_eq!(text_of(&start), format!("the checkpoint is truncated at byte {at}"));
     assert_eq!(
         text_of(&with(&[99, 1, 0])),
         format!(
             "the checkpoint is not valid: kind 99 version 1 at byte {at} was written by a newer version of the \
-             program; this one knows the kinds of feature level 6: start a newer one"
+             program; this one knows the kinds of feature level 7: start a newer one"
         )
     );
     // A length beyond all memory.

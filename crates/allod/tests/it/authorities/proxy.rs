@@ -47,7 +47,7 @@ impl Catch {
     /// Lets the request go on.
     pub fn release(self) {
         // Only a late request waits for it.
-        drop(self.release.send(()));
+        let _ = self.release.send(());
     }
 }
 
@@ -99,7 +99,7 @@ fn serve(stream: TcpStream, upstream: SocketAddr, traps: &Mutex<Vec<Trap>>) {
         }
         if let Some(trap) = trap.as_ref().filter(|_| moment == Some(Moment::Late)) {
             trap.caught.send(()).unwrap();
-            drop(trap.release.recv());
+            let _ = trap.release.recv();
         }
         let body = (!body.is_empty()).then_some(body.as_str());
         let Ok(answer) = client.send(&method, &path, &[], body) else { return };

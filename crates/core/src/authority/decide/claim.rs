@@ -1,18 +1,15 @@
-//! Claims and releases in a pool with an authority: what is to be asked is recorded, and the reactor asks.
+//! Claims and releases in a pool with an authority: the request is recorded, and the reactor asks.
 
 use std::sync::Arc;
 
 use super::{close, progressed};
-use crate::authority::event::{AuthorityEvent, ClaimWanted};
+use crate::authority::event::ClaimWanted;
 use crate::authority::refusal::AuthorityRefusal;
-use crate::authority::{
-    ExternalClaim, ExternalProgress, ExternalRequest, ExternalState, reference,
-};
+use crate::authority::{ExternalClaim, ExternalProgress, ExternalRequest, ExternalState};
 use crate::claim::{ClaimParams, Want};
 use crate::command::{Expect, ReleaseOp};
 use crate::decide::claim::{ParsedClaim, ensure_same_request};
 use crate::decide::{Draft, lease, room, valid};
-use crate::event::Event;
 use crate::receipt::Outcome;
 use crate::refusal::{Holder, Refusal};
 use crate::state::pool::Pool;
@@ -120,11 +117,8 @@ pub(super) fn ensure_in_ranges(pool: &Pool, value: crate::span::Span) -> Result<
 }
 
 fn want(draft: &mut Draft<'_>, claim: &ParsedClaim<'_>, pool: &Arc<str>, authority: &Arc<str>) {
-    let is_wanted = |event: &&Event| matches!(event, Event::Authority(AuthorityEvent::Wanted(_)));
-    let place = draft.events.iter().filter(is_wanted).count() as u16;
-    let random = draft.random();
     let request = ExternalRequest {
-        reference: reference(random, draft.version, place),
+        reference: draft.reference(),
         authority: authority.clone(),
         pool: pool.clone(),
         key: claim.op.key.clone(),
@@ -137,6 +131,7 @@ fn want(draft: &mut Draft<'_>, claim: &ParsedClaim<'_>, pool: &Arc<str>, authori
         version: draft.version,
         since_ms: draft.now_ms,
         asked: false,
+        withdrawn: false,
         value: None,
         handle: None,
         granted_version: None,
@@ -175,7 +170,7 @@ pub(crate) fn release(draft: &mut Draft<'_>, op: &ReleaseOp) -> Result<Outcome, 
     Ok(Outcome::External(now.unwrap_or(known)))
 }
 
-/// The authority is to be told that the claim is over. Its value stays held here until that is confirmed.
+/// The reactor must release the claim at its authority. Its value stays held here until that is confirmed.
 pub(crate) fn begin_release(draft: &mut Draft<'_>, claim: &ExternalClaim) -> Result<(), Refusal> {
     let (pool, key) = (&claim.request.pool, &claim.request.key);
     let row = draft.state.pool(pool).and_then(|pool| pool.held(key));
@@ -183,12 +178,13 @@ pub(crate) fn begin_release(draft: &mut Draft<'_>, claim: &ExternalClaim) -> Res
         let permanent = lease::changed(draft, pool, key, None)?;
         draft.record(permanent);
     }
-    // A value in conflict belongs to somebody else: only the reference may be released.
+    // A value in conflict may belong to another holder: only the reference may be released.
     let value = claim.progress.value.clone();
     let value = value.filter(|_| claim.progress.state != ExternalState::Conflict);
     let progress = ExternalProgress {
         state: ExternalState::Releasing,
         since_ms: draft.now_ms,
+        withdrawn: true,
         value,
         reason: None,
         attempts: 0,

@@ -95,6 +95,10 @@ pub(super) fn resolve(
     }
     match resolution {
         Resolution::Gone => close(draft, &claim),
+        Resolution::Granted { value } if progress.withdrawn => {
+            let value = Some(value.clone());
+            ask_again(draft, &claim, ExternalProgress { value, ..progress });
+        }
         Resolution::Granted { value } => {
             let (value, handle) = (value.clone(), progress.handle);
             let version = progress.granted_version;
@@ -104,22 +108,29 @@ pub(super) fn resolve(
                 &GrantedValue { value, handle, version, still_held: None },
             );
         }
-        Resolution::AskAgain => {
-            let progress = ExternalProgress {
-                state: ExternalState::Wanted,
-                since_ms: draft.now_ms,
-                asked: false,
-                attempts: 0,
-                due_ms: Some(draft.now_ms),
-                ..progress
-            };
-            progressed(draft, &claim, progress);
-        }
+        Resolution::AskAgain => ask_again(draft, &claim, progress),
     }
     Ok(DONE)
 }
 
-/// The claim was withdrawn while the authority was asked: what it has granted is to be released.
+/// The claim is wanted again; or its release, if it was withdrawn.
+fn ask_again(draft: &mut Draft<'_>, claim: &ExternalClaim, progress: ExternalProgress) {
+    let state = match progress.withdrawn {
+        true => ExternalState::Releasing,
+        false => ExternalState::Wanted,
+    };
+    let progress = ExternalProgress {
+        state,
+        since_ms: draft.now_ms,
+        asked: false,
+        attempts: 0,
+        due_ms: Some(draft.now_ms),
+        ..progress
+    };
+    progressed(draft, claim, progress);
+}
+
+/// The claim was withdrawn while the authority was asked: the release must name what was granted.
 fn note_value(draft: &mut Draft<'_>, claim: &ExternalClaim, granted: &GrantedValue) {
     let is_held = draft.state.pool(&claim.request.pool);
     if is_held.is_some_and(|pool| pool.held(&claim.request.key).is_some()) {

@@ -70,6 +70,12 @@ fn outcome(outcome: &Outcome) -> String {
         | Outcome::AlarmPurged => "written".into(),
         Outcome::Found(Ok(found)) => crate::values::blocks::shown(std::slice::from_ref(found)),
         Outcome::Found(Err((pool, failure))) => format!("! {failure:?} of {pool}"),
+        Outcome::AuthorityPut { created: true, generation } => format!("created {generation}"),
+        Outcome::AuthorityPut { created: false, generation } => format!("generation {generation}"),
+        Outcome::AuthorityDeleted { existed } => format!("deleted {existed}"),
+        Outcome::External(claim) => claim.progress.state.name().into(),
+        Outcome::Reported { look_up: None } => "reported".into(),
+        Outcome::Reported { look_up: Some(reference) } => format!("look up {reference}"),
         other => crate::values::capacity::outcome(other),
     }
 }

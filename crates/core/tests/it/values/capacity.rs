@@ -29,13 +29,15 @@ pub fn name(uuid: Uuid) -> String {
     String::from_utf8_lossy(&bytes).trim_start_matches('\0').to_owned()
 }
 
-/// Replaces UUIDs by names.
+/// Replaces UUIDs by names. Other UUIDs stay as they are.
 pub fn with_names(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
     while !rest.is_empty() {
         if let Some(found) = rest.get(..36).and_then(|text| text.parse::<Uuid>().ok()) {
-            out.push_str(&name(found));
+            let named = name(found);
+            let is_name = named.chars().all(|char| char.is_ascii_graphic());
+            out.push_str(if is_name { &named } else { &rest[..36] });
             rest = &rest[36..];
         } else {
             let first = rest.chars().next().expect("it is not empty");

@@ -14,6 +14,7 @@ use allod_core::span::Span;
 use allod_core::value::{Kind, ValueText};
 
 use crate::values::answer;
+use crate::values::authorities;
 use crate::values::blocks;
 use crate::values::capacity;
 use crate::values::requests;
@@ -93,6 +94,9 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             let answer = answer::of(world, &requests::command(&world.state, &words).expect("one"));
             return requests::found(&world.state, &words, answer);
         }
+        "external" | "at_authority" | "ready" | "next_due" => {
+            return authorities::show(&world.state, world.now_ms, &words);
+        }
         "account" => return blocks::account(&world.state, words.plain(0)),
         "begin" => {
             *open = Some(Vec::new());
@@ -113,6 +117,10 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
     }
     if let Some(command) = requests::command(&world.state, &words) {
         return answer::of(world, &command);
+    }
+    if let Some(command) = authorities::command(&world.state, world.now_ms, &words) {
+        let answer = answer::of(world, &command);
+        return authorities::answered(&world.state, answer);
     }
     if let Some(command) = blocks::command(&world.state, &words) {
         return answer::of(world, &command);
@@ -200,6 +208,7 @@ fn put(words: &Words<'_>) -> PutPool {
         lease_ms: words.get("lease").map(duration),
         reap: words.has("reap"),
         labels: labels(words),
+        authority: words.get("authority").map(text),
         ..plain
     };
     let keep_held = words.has("keep_held");
@@ -319,6 +328,9 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
             "waiting_requests_per_entry_max" => &mut limits.waiting_requests_per_entry_max,
             "services_per_request_max" => &mut limits.services_per_request_max,
             "outbox_max" => &mut limits.outbox_max,
+            "authorities_max" => &mut limits.authorities_max,
+            "authority_bytes_max" => &mut limits.authority_bytes_max,
+            "refused_claim_ms" => &mut limits.refused_claim_ms,
             other => panic!("'{other}' is no limit"),
         };
         *limit = number(value);

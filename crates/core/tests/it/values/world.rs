@@ -178,6 +178,9 @@ pub fn dump_frozen(frozen: &Frozen) -> String {
     }
     let _ = writeln!(out, "outbox {:?} alarms {:?}", frozen.notifications, frozen.alarms);
     let _ = writeln!(out, "retries {:?}", frozen.retries);
+    for event in frozen.authorities.events() {
+        let _ = writeln!(out, "{event:?}");
+    }
     for request in frozen.idempotency.iter() {
         let _ = writeln!(out, "request {request:?}");
     }
