@@ -287,7 +287,7 @@ static TABLE: &[RouteEntry] = &[
         name: "postTransaction",
         summary: "Run claims, releases, allocations and checks on any pools, providers and consumers as one atomic transaction",
         request: RequestSpec {
-            headers: &[IDEMPOTENCY_KEY],
+            headers: &[IDEMPOTENCY_KEY, PREFER],
             body: Some("TransactionBody"),
             ..PLAIN
         },
@@ -296,6 +296,11 @@ static TABLE: &[RouteEntry] = &[
                 200,
                 Some("TransactionAnswer"),
                 "All operations were carried out, or with `dry_run` would have been.",
+            ),
+            ReplySpec(
+                202,
+                Some("TransactionAnswer"),
+                "An authority has not answered an operation yet.",
             ),
             MALFORMED,
             ReplySpec(409, PROBLEM, "Nothing was changed; `op` is the operation that was refused."),

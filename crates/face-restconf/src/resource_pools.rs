@@ -6,6 +6,7 @@
 //! - `request`: the common part of requests; `error_texts`: NSO's texts for failed requests
 //! - `read`, `oper`: find the data that a path names
 //! - `plan`: turns edits into commands
+//! - `outside`: pools whose requests are answered from outside
 //! - `call`: the actions of releases 4 and 5, and the allocator tools
 //! - `alarms`, `notifications`, `refusals`: alarms as data, events as notifications, refusals as errors
 
@@ -17,6 +18,7 @@ mod ip_pool;
 mod kind;
 mod notifications;
 mod oper;
+mod outside;
 mod plan;
 mod read;
 mod refusals;
@@ -126,6 +128,14 @@ impl YangModel for ResourcePools {
 
     fn plan(&self, snapshot: &Snapshot<'_>, edits: RequestedEdits<'_>) -> Result<EditPlan> {
         self.edit_plan(snapshot, edits)
+    }
+
+    fn is_answerable(&self, target: &InstancePath) -> bool {
+        self.response_path(target).is_some()
+    }
+
+    fn takes_answer(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> bool {
+        self.is_external(snapshot, target)
     }
 
     fn is_stale(&self, refused: &Refused) -> bool {

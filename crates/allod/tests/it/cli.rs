@@ -159,6 +159,7 @@ macro_rules! transcripts {
 
 transcripts![
     alarms,
+    authorities,
     capacity,
     claims,
     completions,

@@ -132,7 +132,7 @@ pub(crate) async fn claimed(
     };
     let external = found.external.as_deref().unwrap_or(claim);
     Ok(match external.progress.state {
-        ExternalState::Refused => refused(external, &at, detail),
+        ExternalState::Refused => refused(external, None, &at, detail),
         ExternalState::Held => found.reply(StatusCode::CREATED, now_ms, &at, detail),
         ExternalState::Wanted
         | ExternalState::Stuck
@@ -142,7 +142,12 @@ pub(crate) async fn claimed(
 }
 
 /// The refusal of an authority as a problem.
-pub(crate) fn refused(claim: &ExternalClaim, at: &CommitPoint, detail: ReasonDetail) -> Reply {
+pub(crate) fn refused(
+    claim: &ExternalClaim,
+    op: Option<usize>,
+    at: &CommitPoint,
+    detail: ReasonDetail,
+) -> Reply {
     let (code, title, advice) = match claim.progress.code {
         Some(RefusalCode::Taken) => ("taken", "value taken", "wait_for_release"),
         Some(RefusalCode::Exhausted) => ("exhausted", "pool exhausted", "wait_for_release"),
@@ -160,7 +165,7 @@ pub(crate) fn refused(claim: &ExternalClaim, at: &CommitPoint, detail: ReasonDet
         format!("authority '{authority}' has refused: {reason}"),
     );
     let (pool, key) = (Some(&*claim.request.pool), Some(&*claim.request.key));
-    let members = RefusalMembers { advice, pool, key, ..RefusalMembers::default() };
+    let members = RefusalMembers { op, advice, pool, key, ..RefusalMembers::default() };
     to_wire::at_position(problem.reply_with(members), at)
 }
 

@@ -47,7 +47,7 @@ pub(super) const IDEMPOTENCY_KEY: &HeaderSpec = &HeaderSpec {
     about: "A request that is repeated with the same key gets the stored answer and is not carried out again.",
 };
 
-const PREFER: &HeaderSpec = &HeaderSpec {
+pub(super) const PREFER: &HeaderSpec = &HeaderSpec {
     name: "Prefer",
     about: "`wait=N`: in a pool with an authority, wait up to N seconds for its answer.",
 };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::Schema;
 
-use super::{Seconds, ValueText, words};
+use super::{Claim, Seconds, ValueText, words};
 
 /// The protocol of an authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
@@ -116,6 +116,9 @@ pub(crate) struct Authority<'a> {
     /// Why the last attempt of one of the oldest open claims failed; null: none has failed. Shortened for clients that are
     /// not admins.
     pub last_error: Option<&'a str>,
+    /// The claim or release that has waited for the authority for the longest time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<Box<Claim<'a>>>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]

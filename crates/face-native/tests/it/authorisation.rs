@@ -213,7 +213,7 @@ fn expected(
 ) -> Result<(), &'static str> {
     let Some(needed) = Role::needed(access) else { return Ok(()) };
     let Some((role, pools)) = caller else { return Err("unauthenticated") };
-    if role < needed {
+    if !role.includes(needed) {
         return Err("not_allowed");
     }
     match (scope, pools) {

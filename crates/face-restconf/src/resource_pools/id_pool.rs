@@ -171,10 +171,9 @@ impl PoolKind for IdPool {
         exclude.sort_unstable_by_key(|ids| (ids.start, ids.end));
         // NSO counts one id less than there are, and thresholds are configured accordingly.
         let alarm_base = end.saturating_sub(start);
-        Ok(RequestPool {
-            supply: Supply::Ids(IdSupply { start, end, exclude, alarm_base }),
-            alarms: list.alarms.read(pool, Some(list.low_odd), Some(list.low_even)),
-        })
+        let supply = Supply::Ids(IdSupply { start, end, exclude, alarm_base });
+        let alarms = list.alarms.read(pool, Some(list.low_odd), Some(list.low_even));
+        Ok(RequestPool::new(supply, alarms))
     }
 
     fn config_error(
@@ -199,6 +198,10 @@ impl PoolKind for IdPool {
                 location.wrong(end.map(|node| PathStep { node, keys: vec![] }), BACKWARDS)
             }
         }
+    }
+
+    fn wants(&self, want: &Wanted) -> bool {
+        matches!(want, Wanted::Id(_))
     }
 
     fn request_nodes(&self, want: &Wanted) -> Vec<DataNode> {
@@ -234,6 +237,15 @@ impl PoolKind for IdPool {
 
     fn granted_nodes(&self, _config: &RequestPool, value: Span) -> Vec<DataNode> {
         vec![DataNode::leaf(self.list.granted, number(value.first))]
+    }
+
+    fn granted_value(
+        &self,
+        _config: &RequestPool,
+        response: &[DataNode],
+    ) -> Result<Option<Span>, String> {
+        let id = response.number::<u32>(self.list.granted);
+        Ok(id.map(|id| Span::one(id.into())))
     }
 
     fn value_text(&self, _config: &RequestPool, value: Span) -> String {

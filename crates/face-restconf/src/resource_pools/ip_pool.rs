@@ -11,6 +11,7 @@ use allod_core::view::requests::FrozenRequestPool;
 
 use self::nodes::{IpListNodes, IpOperNodes, NetworkNodes};
 use super::kind::{OperNodes, PoolKind, PoolLocation, PoolNodes, ResourceHolder};
+use super::outside::ensure_follows;
 use crate::error::{RestconfError, Result};
 use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, Walk, write_inner};
 use crate::yang::{NodeId, Schema};
@@ -158,7 +159,7 @@ impl PoolKind for IpPool {
         supply.auto_redeploy = pool.bool(self.list.auto_redeploy);
         supply.sequential = pool.text(self.list.method).map(|method| method == "sequential");
         let alarms = self.list.alarms.read(pool, None, None);
-        Ok(RequestPool { supply: Supply::Addresses(supply), alarms })
+        Ok(RequestPool::new(Supply::Addresses(supply), alarms))
     }
 
     fn config_error(
@@ -168,6 +169,10 @@ impl PoolKind for IpPool {
         refusal: &ConfigRefusal,
     ) -> RestconfError {
         self.network_error(location, pool, refusal)
+    }
+
+    fn wants(&self, want: &Wanted) -> bool {
+        matches!(want, Wanted::Prefix(_))
     }
 
     fn request_nodes(&self, want: &Wanted) -> Vec<DataNode> {
@@ -194,6 +199,23 @@ impl PoolKind for IpPool {
         let from = supply(config).and_then(|supply| from(supply, value));
         nodes.extend(from.map(|block| DataNode::leaf(self.list.granted_from, show(block))));
         nodes
+    }
+
+    fn granted_value(
+        &self,
+        config: &RequestPool,
+        response: &[DataNode],
+    ) -> Result<Option<Span>, String> {
+        let given = response.child(self.list.granted_from).and_then(DataNode::value);
+        let Some(text) = response.text(self.list.granted) else {
+            ensure_follows(given, None, "from")?;
+            return Ok(None);
+        };
+        let value = config.kind().parse(text).map_err(|error| error.to_string())?;
+        let follows = self.granted_nodes(config, value);
+        let from = follows.child(self.list.granted_from).and_then(DataNode::value);
+        ensure_follows(given, from, "from")?;
+        Ok(Some(value))
     }
 
     fn value_text(&self, config: &RequestPool, value: Span) -> String {

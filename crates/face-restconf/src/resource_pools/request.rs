@@ -5,8 +5,8 @@ use std::sync::Arc;
 use allod_core::requests::{Answer, AnsweredRequest, Redeploy, Request, RequestPool};
 use allod_core::span::Span;
 
-use super::error_texts;
 use super::kind::PoolKind;
+use super::{error_texts, outside};
 use crate::tree::{DataNode, LeafValue, Siblings};
 
 /// Writes a request as an entry of the list of allocations.
@@ -38,7 +38,9 @@ pub(crate) fn answered(
     value: Option<Span>,
 ) -> DataNode {
     let nodes = kind.nodes();
+    let version = outside::version_node(kind, asked);
     let answer = match (&asked.answer, value) {
+        (Answer::Wanted, _) => return written(kind, &asked.key, &asked.request).with(version),
         (Answer::Granted, Some(value)) => kind.granted_nodes(config, value),
         (Answer::Granted, None) => Vec::new(),
         (Answer::Failed(failure), _) => {
@@ -46,7 +48,8 @@ pub(crate) fn answered(
             vec![DataNode::leaf(nodes.error, text)]
         }
     };
-    written(kind, &asked.key, &asked.request).with([DataNode::inner(nodes.response, answer)])
+    let response = DataNode::inner(nodes.response, answer);
+    written(kind, &asked.key, &asked.request).with(version.into_iter().chain([response]))
 }
 
 /// Reads a request from a validated list entry.
@@ -59,5 +62,6 @@ pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode) -> Request {
         redeploy: entry.text(nodes.redeploy).and_then(Redeploy::from_name),
         sync_alloc: entry.child(nodes.sync_alloc).is_some(),
         want: kind.wanted(request),
+        site: Default::default(),
     }
 }
