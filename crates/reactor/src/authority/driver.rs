@@ -29,7 +29,7 @@ use tokio::task::{Id, JoinHandle, JoinSet};
 use tracing::{error, info};
 
 use self::attempt::{Attempt, AttemptContext, AttemptEnd, situation, submit};
-use self::lane::{Lane, Started};
+use self::lane::{Lane, Started, Subject};
 use self::metrics::AuthorityMetrics;
 use self::remote::{NotReady, Remote, prepare};
 use super::decision::{Earlier, NextStep, next_step, retry_after_ms};
@@ -72,7 +72,7 @@ impl AuthorityDriver {
 /// What a task is for.
 struct RunningTask {
     authority: Arc<str>,
-    claim: Uuid,
+    subject: Subject,
 }
 
 enum TaskEnd {
@@ -207,8 +207,8 @@ impl Runner {
         let is_old = remote.as_ref().is_none_or(|remote| remote.needs_check(now));
         if is_old && !lane.is_preparing {
             let Some(first) = due.next() else { return };
-            let claim = first.claim.request.reference;
-            lane.busy.insert(claim);
+            let subject = Subject::Claim(first.claim.request.reference);
+            lane.busy.insert(subject.clone());
             lane.is_preparing = true;
             let prepare = Prepare {
                 handle: self.handle.clone(),
@@ -221,22 +221,22 @@ impl Runner {
                 claim: first.claim,
             };
             let task = self.tasks.spawn(async { TaskEnd::Prepared(prepare.run().await) });
-            self.running.insert(task.id(), RunningTask { authority: name.clone(), claim });
+            self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
         }
         let Some(remote) = remote else { return };
         let context = Arc::new(AttemptContext {
             handle: self.handle.clone(),
             remote,
-            spec: lane.authority.spec.clone(),
+            authority: lane.authority.clone(),
             limits: self.limits,
             metrics: lane.metrics.clone(),
         });
         for due in due {
-            let claim = due.claim.request.reference;
-            lane.busy.insert(claim);
+            let subject = Subject::Claim(due.claim.request.reference);
+            lane.busy.insert(subject.clone());
             let attempt = Attempt::new(context.clone(), due.claim, due.kind, due.earlier);
             let task = self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) });
-            self.running.insert(task.id(), RunningTask { authority: name.clone(), claim });
+            self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
         }
     }
 
@@ -248,9 +248,9 @@ impl Runner {
                 (error.id(), None)
             }
         };
-        let Some(RunningTask { authority, claim }) = self.running.remove(&id) else { return };
+        let Some(RunningTask { authority, subject }) = self.running.remove(&id) else { return };
         let Some(lane) = self.lanes.get_mut(&authority) else { return };
-        lane.busy.remove(&claim);
+        lane.busy.remove(&subject);
         let (now, pause_ms_max) = (Instant::now(), self.limits.authority_pause_ms_max);
         match ended {
             Some(TaskEnd::Prepared(Ok(remote))) => {
@@ -264,7 +264,7 @@ impl Runner {
             }
             Some(TaskEnd::Attempted(end)) => {
                 if end.is_unsettled {
-                    lane.note_unsettled(claim, now);
+                    lane.note_unsettled(&subject, now);
                 }
                 match end.trouble {
                     Some(after) => lane.has_failed(now, after, pause_ms_max),
@@ -275,7 +275,7 @@ impl Runner {
             // The outcome is unknown after a panic.
             None => {
                 lane.is_preparing = false;
-                lane.note_unsettled(claim, now);
+                lane.note_unsettled(&subject, now);
                 lane.has_failed(now, None, pause_ms_max);
             }
         }
@@ -311,7 +311,7 @@ impl LaneScan<'_> {
             if found.len() >= free {
                 break;
             }
-            if lane.busy.contains(&claim.request.reference) {
+            if lane.busy.contains(&Subject::Claim(claim.request.reference)) {
                 continue;
             }
             let Some(kind) = view::authority::pool_kind(self.state, &claim.request.pool) else {

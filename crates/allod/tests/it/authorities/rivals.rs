@@ -30,7 +30,7 @@ fn another_server_finishes_what_a_killed_leader_has_begun() {
             let path = format!("/v1/pools/p/claims/{key}");
             if method == "DELETE" {
                 assert!(leader.put(&path, "{}").status < 300);
-                until("held", || state(&leader, &key) == "held");
+                until("held", || state(&leader, &key) == "held" && state(&other, &key) == "held");
             }
             let catch = upstream.proxy.catch(method, moment);
             if method == "PUT" {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use allod_core::authority::command::{AuthorityCommand, GrantedValue, Report};
 use allod_core::authority::refusal::AuthorityRefusal;
-use allod_core::authority::{AuthoritySpec, ExternalClaim, ExternalState, RefusalCode};
+use allod_core::authority::{Authority, ExternalClaim, ExternalState, RefusalCode};
 use allod_core::capacity::Uuid;
 use allod_core::command::Command;
 use allod_core::receipt::Outcome;
@@ -34,7 +34,7 @@ const ORPHAN_ATTEMPTS_MAX: u32 = 5;
 pub(super) struct AttemptContext {
     pub handle: Handle,
     pub remote: Arc<Remote>,
-    pub spec: AuthoritySpec,
+    pub authority: Arc<Authority>,
     pub limits: ReactorLimits,
     pub metrics: Arc<AuthorityMetrics>,
 }
@@ -342,7 +342,7 @@ impl Attempt {
         // A claim that the authority works on has not failed.
         let is_working = self.answer.after.is_some() && self.end.trouble.is_none();
         let own_ms = if is_working { 0 } else { self.delay_ms(self.claim.progress.attempts) };
-        let settled_ms = if settle { self.context.spec.timeout_ms } else { 0 };
+        let settled_ms = if settle { self.context.authority.spec.timeout_ms } else { 0 };
         let delay_ms = own_ms.max(said_ms).max(settled_ms);
         self.context.handle.status().now_ms.saturating_add(delay_ms)
     }

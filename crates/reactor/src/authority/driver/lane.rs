@@ -24,6 +24,12 @@ pub(super) struct Started {
     pub is_shared: bool,
 }
 
+/// What an attempt is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Subject {
+    Claim(Uuid),
+}
+
 pub(super) struct Lane {
     pub authority: Arc<Authority>,
     pub metrics: Arc<AuthorityMetrics>,
@@ -32,8 +38,8 @@ pub(super) struct Lane {
     /// The connector must be checked before the next request.
     pub is_doubtful: bool,
     pub is_preparing: bool,
-    /// Claims with an attempt in progress.
-    pub busy: HashSet<Uuid>,
+    /// What has an attempt in progress.
+    pub busy: HashSet<Subject>,
     pause: Option<Pause>,
     /// When a request for a grant ended with an unknown outcome, or was first seen that another process has sent.
     unsettled: HashMap<Uuid, Instant>,
@@ -111,8 +117,9 @@ impl Lane {
     }
 
     /// A request for a grant may still arrive.
-    pub fn note_unsettled(&mut self, reference: Uuid, now: Instant) {
-        self.unsettled.insert(reference, now);
+    pub fn note_unsettled(&mut self, subject: &Subject, now: Instant) {
+        let Subject::Claim(reference) = subject;
+        self.unsettled.insert(*reference, now);
     }
 
     /// What is known about requests for this claim that were sent before, and when the last of them can no longer arrive.
