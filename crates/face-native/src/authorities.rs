@@ -44,7 +44,7 @@ pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         return Err(wrong_outcome());
     };
     let status = if *created { StatusCode::CREATED } else { StatusCode::OK };
-    let authority = Authority { generation: *generation, spec, refreshed: 0 };
+    let authority = Authority { generation: *generation, spec, refreshed: 0, reconciliation: None };
     let now =
         native.read(|snapshot| state_of(snapshot, &name, &authority, ReasonDetail::of(&call)))?;
     Ok(shown(status, &name, &authority, &now, &at))
