@@ -25,11 +25,12 @@ use allod_core::capacity::Uuid;
 use allod_core::value::Kind;
 use allod_core::view::{self, State};
 use allod_engine::{EngineError, Handle};
+use tokio::sync::Notify;
 use tokio::task::{Id, JoinHandle, JoinSet};
 use tracing::{error, info};
 
 use self::attempt::{Attempt, AttemptContext, AttemptEnd, situation, submit};
-use self::lane::{Lane, Started, Subject};
+use self::lane::{Lane, Slot, Started, Subject};
 use self::metrics::AuthorityMetrics;
 use self::remote::{NotReady, Remote, prepare};
 use super::decision::{Earlier, NextStep, next_step, retry_after_ms};
@@ -97,11 +98,16 @@ struct Runner {
     started: Option<Started>,
     published: Option<Instant>,
     pruned: Instant,
+    /// Other servers may work on the same claims.
+    is_shared: bool,
+    /// A request has ended.
+    freed: Arc<Notify>,
 }
 
 impl Runner {
     fn new(handle: Handle, settings: AuthoritySettings, limits: ReactorLimits) -> Runner {
         metrics::describe();
+        let is_shared = handle.is_shared();
         let answer_bytes_max = usize::try_from(limits.authority_answer_bytes_max);
         let answer_bytes_max = answer_bytes_max.unwrap_or(usize::MAX);
         Runner {
@@ -114,6 +120,8 @@ impl Runner {
             started: None,
             published: None,
             pruned: Instant::now(),
+            is_shared,
+            freed: Arc::default(),
         }
     }
 
@@ -130,6 +138,7 @@ impl Runner {
                         self.end(ended);
                     }
                 }
+                () = self.freed.notified() => {}
                 () = tokio::time::sleep(wait) => {}
             }
         }
@@ -138,8 +147,7 @@ impl Runner {
     /// Starts what is due. Returns how long there is nothing to do.
     fn work(&mut self) -> Result<Duration, EngineError> {
         let handle = self.handle.clone();
-        let is_shared = handle.is_shared();
-        let now = Instant::now();
+        let (is_shared, now) = (self.is_shared, Instant::now());
         // The leader works at once; the others do only what is overdue.
         let patience_ms = if handle.leads() { 0 } else { self.limits.authority_takeover_ms };
         let (found, wait) = handle.read(|snapshot| {
@@ -219,6 +227,7 @@ impl Runner {
                 before: lane.remote.clone(),
                 again: lane.is_doubtful,
                 claim: first.claim,
+                _slot: lane.slot(&self.freed),
             };
             let task = self.tasks.spawn(async { TaskEnd::Prepared(prepare.run().await) });
             self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
@@ -234,7 +243,8 @@ impl Runner {
         for due in due {
             let subject = Subject::Claim(due.claim.request.reference);
             lane.busy.insert(subject.clone());
-            let attempt = Attempt::new(context.clone(), due.claim, due.kind, due.earlier);
+            let slot = lane.slot(&self.freed);
+            let attempt = Attempt::new(context.clone(), due.claim, due.kind, due.earlier, slot);
             let task = self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) });
             self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
         }
@@ -340,6 +350,7 @@ struct Prepare {
     before: Option<Arc<Remote>>,
     again: bool,
     claim: Arc<ExternalClaim>,
+    _slot: Slot,
 }
 
 impl Prepare {
