@@ -114,6 +114,8 @@ static TABLE: &[LimitRow] = table![
     core.authority_parallel_max,
     core.authority_timeout_ms_max,
     core.refused_claim_ms,
+    core.site_data_bytes_max,
+    core.response_error_bytes_max,
     core.outbox_max,
     engine.queue_commands_max,
     engine.long_reads_max,

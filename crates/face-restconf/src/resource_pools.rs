@@ -6,6 +6,7 @@
 //! - `request`: the common part of requests; `error_texts`: NSO's texts for failed requests
 //! - `read`, `oper`: find the data that a path names
 //! - `plan`: turns edits into commands
+//! - `site`: nodes of a site's own modules
 //! - `outside`: pools whose requests are answered from outside
 //! - `call`: the actions of releases 4 and 5, and the allocator tools
 //! - `alarms`, `notifications`, `refusals`: alarms as data, events as notifications, refusals as errors
@@ -23,6 +24,7 @@ mod plan;
 mod read;
 mod refusals;
 mod request;
+mod site;
 
 use std::sync::Arc;
 
@@ -38,6 +40,7 @@ use self::id_pool::IdPool;
 use self::ip_pool::IpPool;
 use self::kind::PoolKind;
 use self::notifications::NotificationNodes;
+pub use self::site::check_modules;
 use crate::error::{RestconfError, Result};
 use crate::model::{
     CallPlan, Content, EditPlan, InstancePath, LastChange, OperationCall, RequestedEdits, YangModel,
@@ -53,6 +56,15 @@ pub const MODULES: &[(&str, &str)] = &[
     ("id-allocator-oper.yang", include_str!("../yang/id-allocator-oper.yang")),
     ("ipaddress-allocator-oper.yang", include_str!("../yang/ipaddress-allocator-oper.yang")),
     ("allod-resource-pools.yang", include_str!("../yang/allod-resource-pools.yang")),
+];
+
+const MODULE_NAMES: [&str; 6] = [
+    "resource-allocator",
+    "id-allocator",
+    "ipaddress-allocator",
+    "id-allocator-oper",
+    "ipaddress-allocator-oper",
+    "allod-resource-pools",
 ];
 
 #[derive(Debug)]
@@ -85,14 +97,7 @@ impl ResourcePools {
 
 impl YangModel for ResourcePools {
     fn modules(&self) -> &'static [&'static str] {
-        &[
-            "resource-allocator",
-            "id-allocator",
-            "ipaddress-allocator",
-            "id-allocator-oper",
-            "ipaddress-allocator-oper",
-            "allod-resource-pools",
-        ]
+        &MODULE_NAMES
     }
 
     fn stream(&self) -> Option<&'static str> {

@@ -11,7 +11,7 @@ use allod_face_placement::Placement;
 use allod_face_restconf::Restconf;
 use allod_face_restconf::id_manager::{self, IdManager};
 use allod_face_restconf::resource_pools::{self, ResourcePools};
-use allod_face_restconf::yang::{Schema, embedded};
+use allod_face_restconf::yang::embedded;
 use allod_journal::embedded::accepted_losses;
 use allod_reactor::Reactor;
 use allod_reactor::authority::AuthorityDriver;
@@ -24,7 +24,7 @@ use crate::error::CommandError;
 use crate::index_folder::IndexFolder;
 use crate::journal_location::{JournalLocation, OpenedJournal};
 use crate::security::Security;
-use crate::{open_files, output};
+use crate::{open_files, output, yang_modules};
 
 pub fn run(arguments: ServeArguments) -> Result<(), CommandError> {
     let settings = arguments.settings().map_err(CommandError::Usage)?;
@@ -139,8 +139,13 @@ fn restconf(
     scheme: &'static str,
 ) -> Result<Arc<Restconf>, CommandError> {
     let build = || {
-        let modules = [embedded::PROTOCOL, id_manager::MODULES, resource_pools::MODULES];
-        let schema = Schema::compile(&modules.concat())
+        let site = match &settings.restconf.modules {
+            Some(folder) => yang_modules::read(folder)?,
+            None => Vec::new(),
+        };
+        let site: Vec<(&str, &str)> = site.iter().map(|(file, text)| (&**file, &**text)).collect();
+        let modules = [embedded::PROTOCOL, id_manager::MODULES, resource_pools::MODULES, &site];
+        let schema = yang_modules::compile(&modules.concat(), &site)
             .map_err(|error| format!("a YANG module is invalid: {error}"))?;
         let schema = Arc::new(schema);
         let id_manager = IdManager::new(Arc::clone(&schema), settings.id_manager.clone())?;

@@ -25,7 +25,7 @@ pub(crate) enum ProtocolName {
 pub(crate) struct AuthorityBody {
     pub kind: ProtocolName,
     /// `http://…` or `https://…`, for `sql` `postgres://…`. Without a password.
-    #[schema(min_length = 1)]
+    #[schema(pattern = "^(https?|postgres(ql)?)://.+")]
     pub url: String,
     /// `allod`: the pool of the other server.
     pub pool: Option<String>,

@@ -3,6 +3,8 @@
 mod config_errors;
 mod nodes;
 
+use std::sync::Arc;
+
 use allod_core::config::ConfigRefusal;
 use allod_core::requests::{AddressSupply, RequestPool, Subnet, Supply, Wanted, WantedPrefix};
 use allod_core::span::Span;
@@ -12,25 +14,28 @@ use allod_core::view::requests::FrozenRequestPool;
 use self::nodes::{IpListNodes, IpOperNodes, NetworkNodes};
 use super::kind::{OperNodes, PoolKind, PoolLocation, PoolNodes, ResourceHolder};
 use super::outside::ensure_follows;
+use super::site::SiteSchema;
 use crate::error::{RestconfError, Result};
 use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, Walk, write_inner};
 use crate::yang::{NodeId, Schema};
 
-const LIST: &str = "/resource-allocator:resource-pools/ipaddress-allocator:ip-address-pool";
+pub(super) const LIST: &str =
+    "/resource-allocator:resource-pools/ipaddress-allocator:ip-address-pool";
 const OPER: &str = "/ipaddress-allocator-oper:ip-allocator";
 
 #[derive(Debug)]
 pub(super) struct IpPool {
     list: IpListNodes,
     oper: IpOperNodes,
+    site: SiteSchema,
 }
 
 impl IpPool {
-    pub fn new(schema: &Schema) -> Result<IpPool, String> {
-        Ok(IpPool {
-            list: IpListNodes::find(schema, LIST)?,
-            oper: IpOperNodes::find(schema, OPER)?,
-        })
+    pub fn new(schema: &Arc<Schema>) -> Result<IpPool, String> {
+        let list = IpListNodes::find(schema, LIST)?;
+        let oper = IpOperNodes::find(schema, OPER)?;
+        let site = SiteSchema::find(schema, &list.pool);
+        Ok(IpPool { list, oper, site })
     }
 
     /// The first and the last address of an entry of the ranges.
@@ -120,6 +125,10 @@ impl PoolKind for IpPool {
 
     fn nodes(&self) -> &PoolNodes {
         &self.list.pool
+    }
+
+    fn site(&self) -> &SiteSchema {
+        &self.site
     }
 
     fn oper(&self) -> &OperNodes {

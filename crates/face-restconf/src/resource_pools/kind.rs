@@ -11,6 +11,7 @@ use allod_core::requests::{AlarmSettings, RequestPool, Wanted};
 use allod_core::span::Span;
 use allod_core::view::requests::FrozenRequestPool;
 
+use super::site::SiteSchema;
 use crate::error::{RestconfError, Result};
 use crate::model::{InstancePath, PathStep};
 use crate::path;
@@ -23,6 +24,9 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
 
     /// The nodes that the lists of pools of all kinds have.
     fn nodes(&self) -> &PoolNodes;
+
+    /// The nodes that a site's own modules have added.
+    fn site(&self) -> &SiteSchema;
 
     /// The nodes of the operational data: free and allocated values.
     fn oper(&self) -> &OperNodes;

@@ -92,6 +92,7 @@ pub(crate) fn config_node(kind: &dyn PoolKind, name: &Arc<str>, config: &Request
 fn config_nodes(kind: &dyn PoolKind, config: &RequestPool) -> Vec<DataNode> {
     let mut nodes = kind.config_nodes(config);
     nodes.extend(outside::allocator_node(kind, config));
+    nodes.extend(kind.site().pool_nodes(&config.site));
     nodes
 }
 

@@ -22,10 +22,12 @@ pub(crate) fn written(kind: &dyn PoolKind, key: &Arc<str>, request: &Request) ->
     if let Some(how) = request.redeploy {
         children.push(DataNode::leaf(nodes.redeploy, how.name()));
     }
-    let wanted = kind.request_nodes(&request.want);
+    let mut wanted = kind.request_nodes(&request.want);
+    wanted.extend(kind.site().request_nodes(&request.site));
     if !wanted.is_empty() {
         children.push(DataNode::inner(nodes.request, wanted));
     }
+    children.extend(kind.site().entry_nodes(&request.site));
     DataNode::inner(nodes.allocation, children)
 }
 
@@ -52,8 +54,8 @@ pub(crate) fn answered(
     written(kind, &asked.key, &asked.request).with(version.into_iter().chain([response]))
 }
 
-/// Reads a request from a validated list entry.
-pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode) -> Request {
+/// Reads a request from a validated list entry. `before`: the stored request.
+pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode, before: Option<&Request>) -> Request {
     let nodes = kind.nodes();
     let request = entry.child(nodes.request).map_or(&[][..], |request| request.children());
     Request {
@@ -62,6 +64,6 @@ pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode) -> Request {
         redeploy: entry.text(nodes.redeploy).and_then(Redeploy::from_name),
         sync_alloc: entry.child(nodes.sync_alloc).is_some(),
         want: kind.wanted(request),
-        site: Default::default(),
+        site: kind.site().read_request(entry, before.map(|before| &before.site)),
     }
 }

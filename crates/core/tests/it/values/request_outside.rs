@@ -145,11 +145,11 @@ fn authority_answers_requests() {
         inventory ipam
         idpool p 20-30 by=ipam site=acme:region
         ask p a svc=/a site=acme:vrf -> wanted
-        external p a -> wanted region=x vrf=x
+        asks p a -> wanted region=x vrf=x
         left p -> 20-30
         outbox ->
         grants p a 22
-        external p a -> held region=x vrf=x
+        asks p a -> held region=x vrf=x
         answers p -> a=22
         outbox -> /a of p/a
         ask p b svc=/b -> wanted
@@ -159,30 +159,30 @@ fn authority_answers_requests() {
         # A refusal stays the answer when the authority's record of it is forgotten.
         at +2h
         tick
-        external p b -> none
+        asks p b -> none
         answers p -> a=22 b=! exhausted: none left
         # The value is held until the authority has confirmed the release.
         withdraw p a
         answers p -> b=! exhausted: none left
-        external p a -> releasing region=x vrf=x
+        asks p a -> releasing region=x vrf=x
         left p -> 20-21,23-30
         # A new request with the same name waits for that, and then asks.
         ask p a id=23 -> wanted, has 22
-        external p a -> releasing region=x vrf=x
+        asks p a -> releasing region=x vrf=x
         gone p a
-        external p a -> wanted region=x
+        asks p a -> wanted region=x
         left p -> 20-30
         grants p a 23
         answers p -> a=23 b=! exhausted: none left
         # A changed request releases its value and asks again.
         ask p a id=24 -> wanted, has 23
         gone p a
-        external p a -> wanted region=x
+        asks p a -> wanted region=x
         grants p a 24
         # A value that the pool does not have, or that is held, needs not be asked for.
         ask p c id=24 -> ! IdUnavailable(24)
         ask p d id=31 -> ! IdUnavailable(31)
-        external p c -> none
+        asks p c -> none
         # An authority whose answer is not known is asked by nobody: an operator must resolve it.
         ask p e -> wanted
         stuck p e
@@ -190,7 +190,7 @@ fn authority_answers_requests() {
         withdraw p e -> no claim_stuck: nobody knows whether the authority has granted a value to 'e' in pool 'p'; an operator must resolve it
         # A native claim goes to the authority too.
         claim p n
-        external p n -> wanted
+        asks p n -> wanted
         ask p n -> no params_differ: 'n' in pool 'p' was claimed with different owner
         ",
     );

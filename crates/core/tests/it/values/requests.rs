@@ -122,7 +122,11 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 "stuck" => Report::Stuck { reason: "no idea".into() },
                 _ => Report::Gone,
             };
-            return Some(Command::Authority(AuthorityCommand::Report { reference, report }));
+            return Some(Command::Authority(AuthorityCommand::Report {
+                reference,
+                version: None,
+                report,
+            }));
         }
         "withdraw" => one(put(PutRequestPool { withdraw: vec![text(words.plain(1))], ..plain })),
         "rmpool" => one(RequestPoolEdit::Remove),
@@ -280,7 +284,7 @@ pub fn found(state: &State, words: &Words<'_>, said: String) -> String {
 
 pub fn show(state: &State, words: &Words<'_>) -> String {
     match words.verb() {
-        "external" => {
+        "asks" => {
             let claim = view::authority::claim(state, words.plain(0), words.plain(1));
             claim.map_or("none".into(), |claim| {
                 let labels =

@@ -85,7 +85,7 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         "has" => return capacity::has(&world.state, &words),
         "holds" => return capacity::holds(&world.state, world.now_ms, &words),
         "uses" => return capacity::uses(&world.state, &words),
-        "answers" | "left" | "alarms" | "outbox" | "external" => {
+        "answers" | "left" | "alarms" | "outbox" | "asks" => {
             return requests::show(&world.state, &words);
         }
         "ask" | "net" => {

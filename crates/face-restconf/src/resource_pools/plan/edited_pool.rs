@@ -272,7 +272,9 @@ impl<'a> EditedPool<'a> {
         let location = self.location();
         validate(&self.model.schema, pool).map_err(|error| location.at_pool_path(error, None))?;
         let config = self.kind.config(&location, pool, self.before.map(|before| &**before))?;
-        let config = RequestPool { allocator: outside::allocator(self.kind, pool), ..config };
+        let allocator = outside::allocator(self.kind, pool);
+        let site = self.kind.site().read_pool(pool, self.before.map(|before| &before.site));
+        let config = RequestPool { allocator, site, ..config };
         match config.validate() {
             Ok(()) => Ok(config),
             Err(refusal) => Err(self.kind.config_error(&location, pool, &refusal)),
@@ -282,6 +284,7 @@ impl<'a> EditedPool<'a> {
     fn read(&self, key: &Arc<str>, entry: &DataNode) -> Result<Request> {
         validate(&self.model.schema, entry)
             .map_err(|error| self.location().at_pool_path(error, Some(key)))?;
-        Ok(request::read(self.kind, entry))
+        let before = self.snapshot_request(key).map(|before| &**before);
+        Ok(request::read(self.kind, entry, before))
     }
 }

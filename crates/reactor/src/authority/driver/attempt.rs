@@ -203,7 +203,11 @@ impl Attempt {
             }
         };
         self.end.has_answered |= self.end.trouble.is_none();
-        self.answer = answer;
+        let earlier = std::mem::replace(&mut self.answer, answer);
+        if self.answer.message.is_empty() {
+            // A search that finds nothing says nothing about the failure before it.
+            self.answer.message = earlier.message;
+        }
         outcome
     }
 
