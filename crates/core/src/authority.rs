@@ -12,10 +12,13 @@ pub mod command;
 pub(crate) mod decide;
 pub mod event;
 pub(crate) mod invariant;
+mod lookup;
 pub mod refusal;
 pub(crate) mod state;
 pub mod view;
 
+pub use lookup::state::LookUpCounts;
+pub use lookup::{DriftPolicy, LookUp, LookUpState, Seen};
 pub use state::{Authorities, Authority, ExternalCounts};
 
 use std::sync::Arc;

@@ -296,6 +296,10 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
         | Outcome::AuthorityPut { .. }
         | Outcome::AuthorityDeleted { .. }
         | Outcome::External(_)
+        | Outcome::LookUp(_)
+        | Outcome::LookUpDeleted { .. }
+        | Outcome::LookUpsRefreshed
+        | Outcome::Reconciling { .. }
         | Outcome::Reported { .. }
         | Outcome::Found(_) => None,
     }

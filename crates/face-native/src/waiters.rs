@@ -183,10 +183,7 @@ fn key_of(event: &Event) -> Option<WaitKey> {
     match event {
         AuthorityEvent::Progressed(event) => Some(WaitKey::Claim(event.reference)),
         AuthorityEvent::Closed(event) => Some(WaitKey::Claim(event.reference)),
-        AuthorityEvent::IdentityDrawn(_)
-        | AuthorityEvent::Defined(_)
-        | AuthorityEvent::Removed(_)
-        | AuthorityEvent::Wanted(_) => None,
+        _ => None,
     }
 }
 

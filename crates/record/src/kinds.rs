@@ -51,6 +51,8 @@ pub(crate) const CLAIM_WANTED: u32 = 58;
 pub(crate) const CLAIM_PROGRESSED: u32 = 59;
 pub(crate) const CLAIM_CLOSED: u32 = 60;
 pub(crate) const IDENTITY_DRAWN: u32 = 61;
+pub(crate) const LOOKUP_CHANGED: u32 = 62;
+pub(crate) const LOOKUP_CHECKED: u32 = 63;
 
 // Parts of a checkpoint. Idempotency keys, custom names, requests, notifications, alarms, retries, and
 // authorities with their claims are stored as events.
@@ -60,6 +62,10 @@ pub(crate) const CHECKPOINT_CLAIMS: u32 = 66;
 pub(crate) const CHECKPOINT_ENDED: u32 = 67;
 pub(crate) const CHECKPOINT_PROVIDER: u32 = 68;
 pub(crate) const CHECKPOINT_CONSUMERS: u32 = 69;
+
+// More events.
+pub(crate) const LOOKUP_REMOVED: u32 = 70;
+pub(crate) const LOOKUPS_REFRESHED: u32 = 71;
 
 /// One version of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +141,8 @@ const KINDS: &[KindInfo] = &[
     row(CLAIM_PROGRESSED, "claim_progressed", 1, 7),
     row(CLAIM_CLOSED, "claim_closed", 1, 7),
     row(IDENTITY_DRAWN, "identity_drawn", 1, 7),
+    row(LOOKUP_CHANGED, "lookup_changed", 1, 7),
+    row(LOOKUP_CHECKED, "lookup_checked", 1, 7),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
@@ -147,6 +155,8 @@ const KINDS: &[KindInfo] = &[
     row(CHECKPOINT_ENDED, "checkpoint_ended", 3, 5),
     row(CHECKPOINT_PROVIDER, "checkpoint_provider", 1, 3),
     row(CHECKPOINT_CONSUMERS, "checkpoint_consumers", 1, 3),
+    row(LOOKUP_REMOVED, "lookup_removed", 1, 7),
+    row(LOOKUPS_REFRESHED, "lookups_refreshed", 1, 7),
 ];
 
 /// All kinds and versions, to check the documentation against.
@@ -231,6 +241,8 @@ mod tests {
 59 claim_progressed v1 level 7
 60 claim_closed v1 level 7
 61 identity_drawn v1 level 7
+62 lookup_changed v1 level 7
+63 lookup_checked v1 level 7
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
 65 checkpoint_pool v2 level 4
@@ -243,6 +255,8 @@ mod tests {
 67 checkpoint_ended v3 level 5
 68 checkpoint_provider v1 level 3
 69 checkpoint_consumers v1 level 3
+70 lookup_removed v1 level 7
+71 lookups_refreshed v1 level 7
 ";
 
     #[test]

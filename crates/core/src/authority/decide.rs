@@ -11,6 +11,7 @@ use super::command::{AuthorityCommand, Report};
 use super::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ExternalClaimClosed, IdentityDrawn,
 };
+use super::lookup::{self, LookUpState};
 use super::refusal::AuthorityRefusal;
 use super::{AuthoritySpec, ExternalClaim, ExternalProgress, ExternalState, Protocol};
 use crate::alarm::{self, AlarmKind};
@@ -42,6 +43,7 @@ pub(crate) fn run(draft: &mut Draft<'_>, command: &AuthorityCommand) -> Result<O
             extension::claims_decided(draft)?;
             Ok(outcome)
         }
+        AuthorityCommand::LookUp(command) => lookup::decide::run(draft, command),
     }
 }
 
@@ -135,8 +137,9 @@ fn delete(draft: &mut Draft<'_>, name: &Arc<str>, expect: Expect) -> Result<Outc
     }
     let pools = draft.state.pools_of_authority(name).count() as u64;
     let claims = draft.state.authorities.counts(name).total();
-    if pools + claims > 0 {
-        return Err(AuthorityRefusal::AuthorityInUse { authority, pools, claims }.into());
+    let lookups = draft.state.authorities.lookup_counts(name).total();
+    if pools + claims + lookups > 0 {
+        return Err(AuthorityRefusal::AuthorityInUse { authority, pools, claims, lookups }.into());
     }
     draft.record(AuthorityRemoved { name: authority });
     for kind in ALARMS {
@@ -145,7 +148,8 @@ fn delete(draft: &mut Draft<'_>, name: &Arc<str>, expect: Expect) -> Result<Outc
     Ok(Outcome::AuthorityDeleted { existed: true })
 }
 
-const ALARMS: [AlarmKind; 3] = [AlarmKind::Overdue, AlarmKind::Stuck, AlarmKind::Conflict];
+const ALARMS: [AlarmKind; 4] =
+    [AlarmKind::Overdue, AlarmKind::Stuck, AlarmKind::Conflict, AlarmKind::Drifted];
 
 /// Records how far a claim has come, and the alarms that follow.
 fn progressed(draft: &mut Draft<'_>, claim: &ExternalClaim, progress: ExternalProgress) {
@@ -192,8 +196,13 @@ pub(crate) fn set_alarms(draft: &mut Draft<'_>, name: &Arc<str>) {
     let counts = draft.state.authorities.counts(name);
     let oldest = draft.state.authorities.oldest_ms(name);
     let is_overdue = oldest.is_some_and(|at| draft.now_ms.saturating_sub(at) >= after_ms);
-    let raised =
-        [is_overdue, counts.of(ExternalState::Stuck) > 0, counts.of(ExternalState::Conflict) > 0];
+    let lookups = draft.state.authorities.lookup_counts(name);
+    let raised = [
+        is_overdue,
+        counts.of(ExternalState::Stuck) > 0,
+        counts.of(ExternalState::Conflict) > 0,
+        lookups.of(LookUpState::Drifted) > 0,
+    ];
     for (kind, raised) in ALARMS.into_iter().zip(raised) {
         alarm::set(draft, name, kind, false, raised);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AuthoritySpec, ExternalProgress, ExternalRequest};
+use super::{AuthoritySpec, ExternalProgress, ExternalRequest, LookUp};
 use crate::capacity::Uuid;
 use crate::event::event_group;
 
@@ -13,6 +13,10 @@ event_group!(Authority: AuthorityEvent {
     Wanted(ClaimWanted),
     Progressed(ClaimProgressed),
     Closed(ExternalClaimClosed),
+    LookUpChanged(LookUpChanged),
+    LookUpChecked(LookUpChecked),
+    LookUpRemoved(LookUpRemoved),
+    LookUpsRefreshed(LookUpsRefreshed),
 });
 
 /// The first authority was defined. All references of this journal begin with the identity.
@@ -59,4 +63,34 @@ pub struct ExternalClaimClosed {
     pub pool: Arc<str>,
     pub key: Arc<str>,
     pub owner: Arc<str>,
+}
+
+/// A look-up was requested, or is different from before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookUpChanged {
+    pub look_up: LookUp,
+}
+
+/// The authority has answered the same as before, or has not answered; or it is asked at another time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookUpChecked {
+    pub authority: Arc<str>,
+    pub key: Arc<str>,
+    pub checked: u64,
+    pub due_ms: Option<u64>,
+    pub attempts: u32,
+    pub reason: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookUpRemoved {
+    pub authority: Arc<str>,
+    pub key: Arc<str>,
+}
+
+/// All look-ups of the authority that were last checked before this position are due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookUpsRefreshed {
+    pub authority: Arc<str>,
+    pub position: u64,
 }

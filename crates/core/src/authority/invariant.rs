@@ -1,6 +1,7 @@
 //! What must hold of claims at authorities.
 
-use super::{Authorities, ExternalState};
+use super::lookup::state::LookUps;
+use super::{Authorities, ExternalState, LookUpState};
 use crate::state::State;
 
 /// The indexes match the claims, and a claim holds a value exactly when its state says so.
@@ -46,6 +47,22 @@ pub(crate) fn check(state: &State) -> Vec<String> {
     }
     if all.identity.is_none() && !all.by_name.is_empty() {
         wrong.push("there are authorities without an identity of the journal".into());
+    }
+    let mut lookups = LookUps::default();
+    for (name, look_up) in all.lookups.all.iter() {
+        lookups.put(name.clone(), Some(look_up.clone()));
+        let at = format!("look-up '{}' at authority '{}'", look_up.key, look_up.authority);
+        if !all.by_name.contains_key(&look_up.authority) {
+            wrong.push(format!("{at} has an authority that does not exist"));
+        }
+        let has_value = matches!(look_up.state, LookUpState::Resolved | LookUpState::Drifted);
+        let is_drifted = look_up.state == LookUpState::Drifted;
+        if has_value != look_up.value.is_some() || is_drifted != look_up.seen.is_some() {
+            wrong.push(format!("{at} is {} with another value", look_up.state.name()));
+        }
+    }
+    if lookups != all.lookups {
+        wrong.push("the indexes of look-ups do not match the look-ups".into());
     }
     let indexes = |all: &Authorities| {
         (all.keys.clone(), all.of.clone(), all.refused.clone(), all.overdue.clone())

@@ -245,6 +245,18 @@ pub(crate) enum ChangeEvent<'a> {
         owner: &'a str,
         reference: UuidText,
     },
+    /// A look-up was requested, or has another state, value or policy.
+    LookupChanged {
+        authority: &'a str,
+        key: &'a str,
+        state: &'static str,
+        policy: &'static str,
+        version: u64,
+    },
+    LookupRemoved {
+        authority: &'a str,
+        key: &'a str,
+    },
     /// An alarm was raised or cleared.
     AlarmChanged {
         /// The pool, the service or the authority.

@@ -1,6 +1,7 @@
 //! The driver of external authorities: a real engine, and inventories with faults.
 
 mod inventory;
+mod lookups;
 mod postgres;
 mod world;
 

@@ -3,11 +3,11 @@
 use allod_core::alarm::{AlarmChanged, AlarmKind, AlarmPurged};
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
-    IdentityDrawn,
+    IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
 };
 use allod_core::authority::{
-    AuthoritySpec, ExternalProgress, ExternalRequest, ExternalState, Protocol, RefusalCode,
-    SqlStatements,
+    AuthoritySpec, DriftPolicy, ExternalProgress, ExternalRequest, ExternalState, LookUp,
+    LookUpState, Protocol, RefusalCode, Seen, SqlStatements,
 };
 use allod_core::capacity::Uuid;
 use allod_core::claim::{ClaimParams, Want};
@@ -68,6 +68,16 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
             ),
         ),
         ("61-identity_drawn-v1", event(IdentityDrawn { identity: 0x0123_4567 }.into())),
+        ("62-lookup_changed-v1", event(LookUpChanged { look_up: look_up() }.into())),
+        ("63-lookup_checked-v1", event(checked().into())),
+        (
+            "70-lookup_removed-v1",
+            event(LookUpRemoved { authority: "ipam".into(), key: "site/north".into() }.into()),
+        ),
+        (
+            "71-lookups_refreshed-v1",
+            event(LookUpsRefreshed { authority: "ipam".into(), position: 8 }.into()),
+        ),
         (
             "65-checkpoint_pool-v4",
             Sample::Checkpoint(
@@ -148,5 +158,39 @@ fn refused() -> ClaimProgressed {
         key: "vm-1".into(),
         owner: "team-a".into(),
         progress,
+    }
+}
+
+fn look_up() -> LookUp {
+    LookUp {
+        authority: "ipam".into(),
+        key: "site/north".into(),
+        policy: DriftPolicy::Ask,
+        state: LookUpState::Drifted,
+        version: 9,
+        value: Some("{\"vlan\":17}".into()),
+        value_version: Some("3".into()),
+        resolved_ms: Some(1_000),
+        seen: Some(Seen {
+            value: Some("{\"vlan\":18}".into()),
+            version: Some("4".into()),
+            at_ms: 2_000,
+        }),
+        reason: None,
+        attempts: 0,
+        since_ms: 900,
+        due_ms: Some(302_000),
+        checked: 9,
+    }
+}
+
+fn checked() -> LookUpChecked {
+    LookUpChecked {
+        authority: "ipam".into(),
+        key: "site/north".into(),
+        checked: 10,
+        due_ms: Some(303_000),
+        attempts: 2,
+        reason: Some("timeout".into()),
     }
 }

@@ -2,16 +2,16 @@
 
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
-    IdentityDrawn,
+    IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
 };
 use allod_core::authority::{
-    AuthoritySpec, ExternalProgress, ExternalRequest, Protocol, SqlStatements,
+    AuthoritySpec, ExternalProgress, ExternalRequest, LookUp, Protocol, Seen, SqlStatements,
 };
 
 use super::capacity::UuidV1;
 use super::claim::ClaimParamsV1;
 use super::form::{StoredForm, stored_structs};
-use super::number::{ExternalStateV1, RefusalCodeV1};
+use super::number::{DriftPolicyV1, ExternalStateV1, LookUpStateV1, RefusalCodeV1};
 use super::pool::LabelsV1;
 
 stored_structs! {
@@ -91,6 +91,54 @@ stored_structs! {
         owner: &'a str,
         #[serde(borrow)]
         progress: ExternalProgressV1<'a>,
+    }
+
+    LookUpChangedV1<'a> of LookUpChanged {
+        #[serde(borrow)]
+        look_up: LookUpV1<'a>,
+    }
+
+    LookUpV1<'a> of LookUp {
+        authority: &'a str,
+        key: &'a str,
+        policy: DriftPolicyV1,
+        state: LookUpStateV1,
+        version: u64,
+        value: Option<&'a str>,
+        value_version: Option<&'a str>,
+        resolved_ms: Option<u64>,
+        #[serde(borrow)]
+        seen: Option<SeenV1<'a>>,
+        reason: Option<&'a str>,
+        attempts: u32,
+        since_ms: u64,
+        due_ms: Option<u64>,
+        checked: u64,
+    }
+
+    SeenV1<'a> of Seen {
+        value: Option<&'a str>,
+        version: Option<&'a str>,
+        at_ms: u64,
+    }
+
+    LookUpCheckedV1<'a> of LookUpChecked {
+        authority: &'a str,
+        key: &'a str,
+        checked: u64,
+        due_ms: Option<u64>,
+        attempts: u32,
+        reason: Option<&'a str>,
+    }
+
+    LookUpRemovedV1<'a> of LookUpRemoved {
+        authority: &'a str,
+        key: &'a str,
+    }
+
+    LookUpsRefreshedV1<'a> of LookUpsRefreshed {
+        authority: &'a str,
+        position: u64,
     }
 
     ExternalClaimClosedV1<'a> of ExternalClaimClosed {

@@ -17,6 +17,7 @@ use allod_core::command::{Command, Expect};
 use allod_core::state::State;
 use allod_core::view;
 
+use crate::values::lookups;
 use crate::values::script::{Words, duration, expect, number, text};
 
 pub fn command(state: &State, now_ms: u64, words: &Words<'_>) -> Option<Command> {
@@ -44,7 +45,10 @@ pub fn command(state: &State, now_ms: u64, words: &Words<'_>) -> Option<Command>
                 other => panic!("'{other}' is no resolution"),
             },
         },
-        _ => return None,
+        _ => match lookups::command(state, now_ms, words) {
+            Some(command) => AuthorityCommand::LookUp(command),
+            None => return None,
+        },
     }))
 }
 
@@ -150,7 +154,7 @@ pub fn show(state: &State, now_ms: u64, words: &Words<'_>) -> String {
 }
 
 /// How long `earlier` is before `later`.
-fn before(later: u64, earlier: u64) -> String {
+pub fn before(later: u64, earlier: u64) -> String {
     let ms = i128::from(later) - i128::from(earlier);
     if ms % 1000 == 0 { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
 }

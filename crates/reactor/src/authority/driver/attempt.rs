@@ -27,7 +27,7 @@ use crate::authority::decision::{
 use crate::limits::ReactorLimits;
 
 /// The delay before a report that could not be stored is submitted again.
-const RESUBMIT_AFTER: Duration = Duration::from_millis(500);
+pub(super) const RESUBMIT_AFTER: Duration = Duration::from_millis(500);
 /// How often a grant for a claim that has ended meanwhile is released. Reconciliation finds those that remain.
 const ORPHAN_ATTEMPTS_MAX: u32 = 5;
 
@@ -418,7 +418,9 @@ fn unsupported(operation: Operation) -> &'static str {
     match operation {
         Operation::Grant => "the authority grants no values",
         Operation::Release => "the authority cannot release values",
-        Operation::Find | Operation::Abilities => "the authority cannot search for a grant",
+        Operation::Find | Operation::Abilities | Operation::LookUp => {
+            "the authority cannot search for a grant"
+        }
     }
 }
 

@@ -54,6 +54,7 @@ impl Drop for Slot {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Subject {
     Claim(Uuid),
+    LookUp(Arc<str>),
 }
 
 pub(super) struct Lane {
@@ -67,6 +68,8 @@ pub(super) struct Lane {
     /// What has an attempt in progress.
     pub busy: HashSet<Subject>,
     in_flight: Arc<InFlight>,
+    /// The last free request was used for a look-up.
+    pub looked_up_last: bool,
     pause: Option<Pause>,
     /// When a request for a grant ended with an unknown outcome, or was first seen that another process has sent.
     unsettled: HashMap<Uuid, Instant>,
@@ -89,6 +92,7 @@ impl Lane {
             is_preparing: false,
             busy: HashSet::new(),
             in_flight: Arc::default(),
+            looked_up_last: false,
             pause: None,
             unsettled: HashMap::new(),
         }
@@ -154,8 +158,9 @@ impl Lane {
 
     /// A request for a grant may still arrive.
     pub fn note_unsettled(&mut self, subject: &Subject, now: Instant) {
-        let Subject::Claim(reference) = subject;
-        self.unsettled.insert(*reference, now);
+        if let Subject::Claim(reference) = subject {
+            self.unsettled.insert(*reference, now);
+        }
     }
 
     /// What is known about requests for this claim that were sent before, and when the last of them can no longer arrive.

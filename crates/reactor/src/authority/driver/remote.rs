@@ -62,7 +62,7 @@ pub(super) async fn prepare(
     before: Option<Arc<Remote>>,
     again: bool,
 ) -> Result<Arc<Remote>, NotReady> {
-    let Authority { generation, spec } = authority;
+    let Authority { generation, spec, .. } = authority;
     let secret = spec.secret.as_ref().map(|name| settings.secrets.read(name)).transpose();
     let secret = secret.map_err(NotReady::new)?;
     let same = before.filter(|same| (same.generation, &same.secret) == (*generation, &secret));

@@ -3,11 +3,11 @@
 use allod_core::alarm::{AlarmChanged, AlarmEvent, AlarmKind, AlarmPurged};
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
-    IdentityDrawn,
+    IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
 };
 use allod_core::authority::{
-    AuthoritySpec, ExternalProgress, ExternalRequest, ExternalState, Protocol, RefusalCode,
-    SqlStatements,
+    AuthoritySpec, DriftPolicy, ExternalProgress, ExternalRequest, ExternalState, LookUp,
+    LookUpState, Protocol, RefusalCode, Seen, SqlStatements,
 };
 use allod_core::capacity::Uuid;
 use allod_core::claim::ClaimParams;
@@ -97,6 +97,36 @@ fn request() -> BoxedStrategy<ExternalRequest> {
         .boxed()
 }
 
+fn look_up() -> BoxedStrategy<LookUp> {
+    let kinds = (select(&DriftPolicy::ALL[..]), select(&LookUpState::ALL[..]));
+    let texts = (text(), text(), option::of(text()), option::of(text()), option::of(text()));
+    let numbers = (number(), option::of(number()), any::<u32>(), number(), option::of(number()));
+    let seen = (option::of(text()), option::of(text()), number())
+        .prop_map(|(value, version, at_ms)| Seen { value, version, at_ms });
+    (kinds, texts, numbers, option::of(seen), number())
+        .prop_map(|((policy, state), texts, numbers, seen, checked)| {
+            let (authority, key, value, value_version, reason) = texts;
+            let (version, resolved_ms, attempts, since_ms, due_ms) = numbers;
+            LookUp {
+                authority,
+                key,
+                policy,
+                state,
+                version,
+                value,
+                value_version,
+                resolved_ms,
+                seen,
+                reason,
+                attempts,
+                since_ms,
+                due_ms,
+                checked,
+            }
+        })
+        .boxed()
+}
+
 /// An event that a checkpoint may have.
 pub fn state_event() -> BoxedStrategy<Event> {
     prop_oneof![
@@ -106,6 +136,12 @@ pub fn state_event() -> BoxedStrategy<Event> {
         }),
         (request(), progress())
             .prop_map(|(request, progress)| ClaimWanted { request, progress }.into()),
+        look_up().prop_map(|look_up| LookUpChanged { look_up }.into()),
+        (text(), number()).prop_map(|(authority, position)| LookUpsRefreshed {
+            authority,
+            position
+        }
+        .into()),
     ]
     .boxed()
 }
@@ -115,6 +151,11 @@ pub fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         state_event(),
         text().prop_map(|name| AuthorityRemoved { name }.into()),
+        (text(), text()).prop_map(|(authority, key)| LookUpRemoved { authority, key }.into()),
+        look_up().prop_map(|look_up| {
+            let LookUp { authority, key, checked, due_ms, attempts, reason, .. } = look_up;
+            LookUpChecked { authority, key, checked, due_ms, attempts, reason }.into()
+        }),
         (reference(), (text(), text(), text()), progress()).prop_map(
             |(reference, (pool, key, owner), progress)| {
                 ClaimProgressed { reference, pool, key, owner, progress }.into()
