@@ -173,7 +173,9 @@ async fn serve(stream: TcpStream, contents: Arc<Mutex<Contents>>) {
             next.or_else(|| contents.always.clone())
         };
         let answer = match fault {
-            None | Some(Fault::None) => Some(contents.lock().unwrap().answer(&method, &path, &body)),
+            None | Some(Fault::None) => {
+                Some(contents.lock().unwrap().answer(&method, &path, &body))
+            }
             Some(Fault::CutBefore) => None,
             Some(Fault::CutAfter) => {
                 contents.lock().unwrap().answer(&method, &path, &body);
