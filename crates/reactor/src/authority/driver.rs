@@ -84,16 +84,16 @@ enum TaskEnd {
 }
 
 /// What is to be done.
-enum DueWork {
+enum LaneWork {
     Claim { claim: Arc<ExternalClaim>, kind: Kind, earlier: Earlier },
     LookUp(Arc<LookUp>),
 }
 
-impl DueWork {
+impl LaneWork {
     fn subject(&self) -> Subject {
         match self {
-            DueWork::Claim { claim, .. } => Subject::Claim(claim.request.reference),
-            DueWork::LookUp(look_up) => Subject::LookUp(look_up.key.clone()),
+            LaneWork::Claim { claim, .. } => Subject::Claim(claim.request.reference),
+            LaneWork::LookUp(look_up) => Subject::LookUp(look_up.key.clone()),
         }
     }
 }
@@ -218,7 +218,7 @@ impl Runner {
     }
 
     /// Starts attempts, or checks the connection first.
-    fn begin(&mut self, name: &Arc<str>, due: Vec<DueWork>, now: Instant) {
+    fn begin(&mut self, name: &Arc<str>, due: Vec<LaneWork>, now: Instant) {
         let Some(lane) = self.lanes.get_mut(name) else { return };
         let mut due = due.into_iter();
         let remote = lane.remote.clone().filter(|_| !lane.is_doubtful);
@@ -255,11 +255,11 @@ impl Runner {
             lane.busy.insert(subject.clone());
             let (slot, context) = (lane.slot(&self.freed), context.clone());
             let task = match due {
-                DueWork::Claim { claim, kind, earlier } => {
+                LaneWork::Claim { claim, kind, earlier } => {
                     let attempt = Attempt::new(context, claim, kind, earlier, slot);
                     self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) })
                 }
-                DueWork::LookUp(look_up) => {
+                LaneWork::LookUp(look_up) => {
                     let check = lookups::check(context, look_up, slot);
                     self.tasks.spawn(async { TaskEnd::Attempted(check.await) })
                 }
@@ -322,7 +322,7 @@ struct LaneScan<'a> {
 
 impl LaneScan<'_> {
     /// What is to be done now, and how long there is nothing more to do.
-    fn run(&self, lane: &mut Lane, now_ms: u64) -> (Vec<DueWork>, Duration) {
+    fn run(&self, lane: &mut Lane, now_ms: u64) -> (Vec<LaneWork>, Duration) {
         let authorities = view::authority::authorities(self.state);
         let mut wait = SCAN_EVERY;
         let claim_ms = authorities.due_after(self.name, self.due_ms);
@@ -344,7 +344,7 @@ impl LaneScan<'_> {
         let mut found = self.claims(lane, free - kept, now_ms, &mut wait);
         let rest = free - found.len();
         lane.looked_up_last = rest > 0 && !look_ups.is_empty();
-        found.extend(look_ups.into_iter().take(rest).map(DueWork::LookUp));
+        found.extend(look_ups.into_iter().take(rest).map(LaneWork::LookUp));
         (found, wait)
     }
 
@@ -361,7 +361,7 @@ impl LaneScan<'_> {
         free: usize,
         now_ms: u64,
         wait: &mut Duration,
-    ) -> Vec<DueWork> {
+    ) -> Vec<LaneWork> {
         let authorities = view::authority::authorities(self.state);
         let mut found = Vec::new();
         let ready = authorities.ready_from(self.name, (0, Uuid(0)), self.due_ms);
@@ -383,7 +383,7 @@ impl LaneScan<'_> {
                 *wait = (*wait).min(until.saturating_duration_since(self.now));
                 continue;
             }
-            found.push(DueWork::Claim { claim: claim.clone(), kind, earlier });
+            found.push(LaneWork::Claim { claim: claim.clone(), kind, earlier });
         }
         found
     }
@@ -398,7 +398,7 @@ struct Prepare {
     metrics: Arc<AuthorityMetrics>,
     before: Option<Arc<Remote>>,
     again: bool,
-    work: DueWork,
+    work: LaneWork,
     _slot: Slot,
 }
 
@@ -415,8 +415,8 @@ impl Prepare {
 
     async fn failed(&self, not_ready: &NotReady) {
         let claim = match &self.work {
-            DueWork::Claim { claim, .. } => claim,
-            DueWork::LookUp(look_up) => {
+            LaneWork::Claim { claim, .. } => claim,
+            LaneWork::LookUp(look_up) => {
                 let NotReady { message, after } = not_ready;
                 let report = lookups::failed(&self.handle, &self.limits, look_up, message, *after);
                 return lookups::submit(&self.handle, look_up, report).await;

@@ -69,7 +69,7 @@ async fn look_ups_are_resolved_and_changes_are_noticed() {
 async fn values_stay_while_the_authority_is_down_and_claims_do_not_wait_for_them() {
     let inventory = Inventory::start(IDEMPOTENT, 100).await;
     let world = World::new().await;
-    let spec = AuthoritySpec { poll_ms: Some(30), parallel: 1, ..http(&inventory.url) };
+    let spec = AuthoritySpec { poll_ms: Some(1000), parallel: 1, ..http(&inventory.url) };
     world.pool("p", spec).await;
     for n in 0..50 {
         let name = format!("r{n}");
