@@ -1,4 +1,4 @@
-//! `allod authority`: inventories that somebody else owns and that grant the values of pools.
+//! `allod authority`: external inventories that grant the values of pools.
 
 mod claims;
 mod hint;
