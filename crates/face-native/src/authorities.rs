@@ -90,14 +90,20 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         );
         let all = all.take_while(|(name, _)| name.starts_with(prefix));
         let pick = |(name, known): (&Arc<str>, &Arc<Authority>)| {
-            Some((name.clone(), known.clone(), AuthorityStatus::of(snapshot, name, &known.spec, detail)))
+            Some((
+                name.clone(),
+                known.clone(),
+                AuthorityStatus::of(snapshot, name, &known.spec, detail),
+            ))
         };
         let cursor = |(name, _): (&Arc<str>, &Arc<Authority>)| name.to_string();
         (query::page(all, limit, usize::MAX, pick, cursor), snapshot.at)
     })?;
     let authorities = page.items.iter();
     let authorities = authorities
-        .map(|(name, known, now)| to_wire::authority::authority(name, (known.generation, &known.spec), now))
+        .map(|(name, known, now)| {
+            to_wire::authority::authority(name, (known.generation, &known.spec), now)
+        })
         .collect();
     let next = page.next.as_deref();
     Ok(to_wire::page(&call, &query, &AuthorityList { authorities, next }, next, &at))
