@@ -39,7 +39,7 @@ pub const COMMANDS: [(&str, &str); 11] = [
     ),
     (
         "conformance",
-        "run upstream's own tests against a server: cargo xtask conformance placement [--only FILE…] [--profile P] [--server real]",
+        "run upstream's own tests against a server: cargo xtask conformance placement [--only FILE…] [--profile P] [--server real]; or test the adapters against a real Nautobot and a real Neutron: cargo xtask conformance authorities [--inventory=NAME…]",
     ),
     (
         "differential",

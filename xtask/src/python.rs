@@ -52,6 +52,22 @@ pub const YANG: Environment = Environment {
     why: "pyang runs in it",
 };
 
+/// The real Nautobot, and beside it the database that its migration has made.
+pub const NAUTOBOT: Environment = Environment {
+    folder: "python-nautobot",
+    requirements: "adapters/tests/requirements-nautobot.txt",
+    oldest: (3, 10),
+    why: "the real Nautobot runs in it",
+};
+
+/// The real Neutron.
+pub const NEUTRON: Environment = Environment {
+    folder: "python-neutron",
+    requirements: "adapters/tests/requirements-neutron.txt",
+    oldest: (3, 11),
+    why: "the real Neutron runs in it",
+};
+
 const NAMES: [&str; 6] =
     ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10"];
 
@@ -133,7 +149,7 @@ mod tests {
 
     #[test]
     fn every_requirement_is_pinned() {
-        for environment in [CLIENT, PLACEMENT, YANG] {
+        for environment in [CLIENT, PLACEMENT, YANG, NAUTOBOT, NEUTRON] {
             let path = cargo::root().join(environment.requirements);
             let text = std::fs::read_to_string(path).unwrap();
             let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));

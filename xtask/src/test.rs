@@ -22,7 +22,8 @@ use tally::Tally;
 const REAL_PLACEMENT: &str = "ALLOD_TEST_PLACEMENT_PYTHON";
 
 /// Folders with Python tests.
-const PYTHON_FOLDERS: [&str; 3] = [CLIENT, conformance::PLACEMENT, "conformance/id-manager"];
+const PYTHON_FOLDERS: [&str; 4] =
+    [CLIENT, conformance::PLACEMENT, "conformance/id-manager", conformance::ADAPTERS];
 
 /// The seed of property tests. It is fixed, so that a commit that passed keeps passing; `cargo xtask soak` uses new seeds.
 pub const RANDOM_SEED: &str = "PROPTEST_RNG_SEED";
@@ -129,6 +130,7 @@ fn run_rust(filter: &[String]) -> Result<Tally> {
 }
 
 fn run_python(keyword: &str) -> Result<Tally> {
+    tools::ensure(&tools::FOR_ADAPTERS)?;
     let mut sum = Tally::default();
     for folder in PYTHON_FOLDERS {
         let mut pytest = pytest(folder)?;
@@ -161,12 +163,16 @@ fn run_yang(replies_exist: bool) -> Result<Tally> {
 
 /// pytest in one of our folders, with the server to test.
 pub fn pytest(folder: &str) -> Result<Command> {
-    let python = python::ensure(python::CLIENT)?;
-    let mut pytest = Command::new(python);
+    let mut pytest = pytest_without_server(folder)?;
+    pytest.env("ALLOD_TEST_SERVER", cargo::build_server()?);
+    Ok(pytest)
+}
+
+pub fn pytest_without_server(folder: &str) -> Result<Command> {
+    let mut pytest = Command::new(python::ensure(python::CLIENT)?);
     pytest
         .args(["-m", "pytest", "--color=no", "-rfE"])
         .current_dir(cargo::root().join(folder))
-        .env("ALLOD_TEST_SERVER", cargo::build_server()?)
         .env("PYTHONDONTWRITEBYTECODE", "1");
     Ok(pytest)
 }

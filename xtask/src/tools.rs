@@ -67,7 +67,41 @@ const YANGLINT: Tool = Tool {
     folders: &[],
 };
 
+const ETCD: Tool = Tool {
+    what: "etcd",
+    why: "the tests of its adapter run against it",
+    package: "etcd-server",
+    programs: &["etcd"],
+    folders: &[],
+};
+
+const KEA: Tool = Tool {
+    what: "Kea DHCPv4",
+    why: "the tests of its adapter run against it",
+    package: "kea-dhcp4-server",
+    programs: &["kea-dhcp4"],
+    folders: &["/usr/sbin"],
+};
+
+const KEA_AGENT: Tool = Tool {
+    what: "the control agent of Kea",
+    why: "the tests of Kea's adapter reach Kea through it",
+    package: "kea-ctrl-agent",
+    programs: &["kea-ctrl-agent"],
+    folders: &["/usr/sbin"],
+};
+
+const REDIS: Tool = Tool {
+    what: "Redis",
+    why: "the real Nautobot needs it",
+    package: "redis-server",
+    programs: &["redis-server"],
+    folders: &[],
+};
+
 pub const FOR_YANG: [Tool; 1] = [YANGLINT];
+pub const FOR_ADAPTERS: [Tool; 3] = [ETCD, KEA, KEA_AGENT];
+pub const FOR_AUTHORITIES: [Tool; 2] = [POSTGRESQL, REDIS];
 pub const FOR_TESTS: [Tool; 4] = [C_COMPILER, POSTGRESQL, CURL, CHROMIUM];
 pub const FOR_BENCH: [Tool; 2] = [C_COMPILER, POSTGRESQL];
 pub const FOR_PLACEMENT_BENCH: [Tool; 1] = [NGINX];
@@ -135,7 +169,7 @@ pub fn install(packages: &[&str]) -> Result<()> {
     let installed = shell(
         root,
         &format!(
-            "export DEBIAN_FRONTEND=noninteractive; apt-get -q update && apt-get -q -y install --no-install-recommends {}",
+            "{NO_SERVICES}; export DEBIAN_FRONTEND=noninteractive; apt-get -q update && apt-get -q -y install --no-install-recommends {}",
             packages.join(" ")
         ),
     );
@@ -144,6 +178,9 @@ pub fn install(packages: &[&str]) -> Result<()> {
     }
     installed.with_context(|| format!("installation failed; to install by hand, run: {by_hand}"))
 }
+
+/// While this script runs, packages start no services. The tests start their own servers.
+const NO_SERVICES: &str = "p=/usr/sbin/policy-rc.d; if [ ! -e $p ]; then trap 'rm -f $p' EXIT; printf '#!/bin/sh\\nexit 101\\n' > $p; chmod 755 $p; fi";
 
 const CLUSTER_DIR: &str = "/etc/postgresql-common/createcluster.d";
 const CLUSTER_FILE: &str = "/etc/postgresql-common/createcluster.d/allod.conf";

@@ -29,6 +29,8 @@ pub use allod_outbound::path_segment;
 use crate::error::{CommandError, Result, with_advice};
 use crate::output::{OutputFormat, json};
 
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 const ANSWER_BYTES_MAX: usize = 1 << 30;
 
@@ -56,6 +58,8 @@ pub struct ApiRequest {
     repeatable: Repeatable,
     /// It has several operations, so an error names the one that was refused.
     several: bool,
+    /// How long the server is asked to wait before it answers.
+    wait: Duration,
 }
 
 impl ApiRequest {
@@ -63,7 +67,8 @@ impl ApiRequest {
     pub fn new(method: Method, path: impl Into<String>) -> ApiRequest {
         let repeatable = if method == Method::POST { Repeatable::No } else { Repeatable::Yes };
         let (path, headers) = (path.into(), HeaderMap::new());
-        ApiRequest { method, path, headers, body: None, repeatable, several: false }
+        let (body, several, wait) = (None, false, Duration::ZERO);
+        ApiRequest { method, path, headers, body, repeatable, several, wait }
     }
 
     pub fn get(path: impl Into<String>) -> ApiRequest {
@@ -85,6 +90,13 @@ impl ApiRequest {
 
     pub fn several(self, several: bool) -> ApiRequest {
         ApiRequest { several, ..self }
+    }
+
+    /// Asks the server to wait for an authority before it answers.
+    pub fn waiting(self, wait: Option<Duration>) -> Result<ApiRequest> {
+        let Some(wait) = wait else { return Ok(self) };
+        let seconds = wait.as_millis().div_ceil(1000).min(u128::from(u32::MAX));
+        ApiRequest { wait, ..self }.header(PREFER, &format!("wait={seconds}"))
     }
 
     /// The item must have this version, or must not exist yet if it is to be `new`.
@@ -182,7 +194,8 @@ impl Client {
     pub async fn begin(&self, request: &ApiRequest) -> Result<HttpAnswer> {
         let began = Instant::now();
         loop {
-            let sent = self.http.send(self.request(request)?, request.repeatable, self.timeout);
+            let timeout = self.timeout.saturating_add(request.wait);
+            let sent = self.http.send(self.request(request)?, request.repeatable, timeout);
             let answer = sent.await.map_err(|error| self.error(error))?;
             let status = answer.status;
             if status.is_success() {

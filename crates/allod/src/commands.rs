@@ -4,6 +4,7 @@
 //! included; tables are for people and may change.
 
 pub mod alarms;
+pub mod authority;
 pub mod backup;
 pub mod candidates;
 pub mod claim;
@@ -13,6 +14,7 @@ pub mod consumer;
 pub mod history;
 pub mod import;
 pub mod journal;
+pub mod lookup;
 pub mod man;
 pub mod outbox;
 pub mod pool;
@@ -68,6 +70,12 @@ pub enum CliCommand {
     /// Find the holder of a value, or list claims by key, pool or owner
     #[command(after_help = who::EXAMPLES)]
     Who(Box<who::WhoArguments>),
+    /// Manage external inventories that grant the values of pools
+    #[command(subcommand)]
+    Authority(authority::AuthorityCommand),
+    /// Look up names in external inventories, and keep their values
+    #[command(subcommand)]
+    Lookup(lookup::LookupCommand),
     /// List or show resource providers
     #[command(subcommand)]
     Provider(provider::ProviderCommand),
@@ -127,6 +135,8 @@ impl CliCommand {
             CliCommand::Release(arguments) => release::run(arguments),
             CliCommand::Renew(arguments) => renew::run(arguments),
             CliCommand::Who(arguments) => who::run(*arguments),
+            CliCommand::Authority(command) => authority::run(command),
+            CliCommand::Lookup(command) => lookup::run(command),
             CliCommand::Provider(command) => provider::run(command),
             CliCommand::Consumer(command) => consumer::run(command),
             CliCommand::Candidates(arguments) => candidates::run(*arguments),

@@ -4,6 +4,7 @@
 //! `allod config` and the reference are generated from them.
 
 mod arguments;
+mod authorities;
 mod history;
 mod keys;
 mod tables;
@@ -13,9 +14,11 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use allod_core::authority::AuthoritySpec;
 use allod_edge::{Auth, Cors};
 use allod_engine::RetentionPolicy;
 use allod_journal::postgres::PostgresAddress;
+use allod_reactor::authority::{AllowedTargets, AuthoritySettings, Secrets};
 use allod_reactor::webhook::{WebhookSettings, Webhooks};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
@@ -66,6 +69,11 @@ pub struct ServerSettings {
     pub cors: Cors,
     /// The first that matches a target is used.
     pub webhooks: Vec<WebhookSettings>,
+    /// Where authorities may be.
+    pub authority_targets: AllowedTargets,
+    pub secrets: Secrets,
+    /// Defined when the server starts.
+    pub authorities: BTreeMap<String, AuthoritySpec>,
     pub limits: AllLimits,
 }
 
@@ -91,6 +99,9 @@ impl Default for ServerSettings {
             id_manager: allod_face_restconf::id_manager::IdManagerSettings::default(),
             cors: Cors::default(),
             webhooks: Vec::new(),
+            authority_targets: AllowedTargets::default(),
+            secrets: Secrets::default(),
+            authorities: BTreeMap::new(),
             limits: AllLimits::default(),
         }
     }
@@ -174,6 +185,11 @@ impl ServeArguments {
         settings.limits.set(in_file.clone()).context("in [limits]")?;
         settings.limits.set(flags.clone()).context("in --limit")?;
         settings.build_webhooks()?;
+        for (name, text) in authorities::shown(&file.secrets, &file.authorities) {
+            keys.push(EffectiveSetting { name, text, source: from_file() });
+        }
+        (settings.secrets, settings.authorities) = (file.secrets, file.authorities);
+        settings.check_authorities()?;
         let limits = settings.limits.list().into_iter().map(|(name, value)| {
             let source = if flags.iter().any(|(flag, _)| flag == name) {
                 self.limits_source.clone()
@@ -196,6 +212,15 @@ impl ServerSettings {
             .map_err(anyhow::Error::msg)
             .context("in [[webhook]]")
     }
+
+    /// What the reactor needs to know about authorities.
+    pub fn authority_settings(&self) -> AuthoritySettings {
+        AuthoritySettings {
+            secrets: self.secrets.clone(),
+            targets: self.authority_targets.clone(),
+            ..AuthoritySettings::default()
+        }
+    }
 }
 
 /// The contents of `allod.toml`, with values as text.
@@ -207,6 +232,8 @@ struct ConfigFile {
     rules: BTreeMap<String, String>,
     limits: BTreeMap<String, u64>,
     webhooks: Vec<WebhookSettings>,
+    secrets: Secrets,
+    authorities: BTreeMap<String, AuthoritySpec>,
 }
 
 fn read(path: &Path) -> Result<ConfigFile> {
@@ -217,8 +244,13 @@ fn read(path: &Path) -> Result<ConfigFile> {
 
 fn parse(text: &str) -> Result<ConfigFile> {
     let table: toml::Table = text.parse()?;
-    let known: Vec<&str> =
-        KEYS.iter().map(|key| key.name).chain(tables::TABLES).chain([LIMITS, WEBHOOK]).collect();
+    let known: Vec<&str> = KEYS
+        .iter()
+        .map(|key| key.name)
+        .chain(tables::TABLES)
+        .chain([LIMITS, WEBHOOK])
+        .chain(authorities::TABLES)
+        .collect();
     let unknown: Vec<&str> =
         table.keys().map(String::as_str).filter(|key| !known.contains(key)).collect();
     if !unknown.is_empty() {
@@ -230,6 +262,10 @@ fn parse(text: &str) -> Result<ConfigFile> {
             file.limits = value.try_into().context("in [limits]")?;
         } else if name == WEBHOOK {
             file.webhooks = value.try_into().context("in [[webhook]]")?;
+        } else if name == authorities::SECRETS {
+            file.secrets = value.try_into().context("in [secrets]")?;
+        } else if name == authorities::AUTHORITIES {
+            file.authorities = authorities::parse(value)?;
         } else if tables::TABLES.contains(&name.as_str()) {
             tables::read(&mut file, &name, value)?;
         } else {

@@ -109,6 +109,16 @@ static TABLE: &[LimitRow] = table![
     core.pools_per_group_max,
     core.waiting_requests_per_entry_max,
     core.services_per_request_max,
+    core.authorities_max,
+    core.authority_bytes_max,
+    core.authority_parallel_max,
+    core.authority_timeout_ms_max,
+    core.refused_claim_ms,
+    core.lookups_max,
+    core.lookup_bytes_max,
+    core.lookups_bytes_max,
+    core.site_data_bytes_max,
+    core.response_error_bytes_max,
     core.outbox_max,
     engine.queue_commands_max,
     engine.long_reads_max,
@@ -144,6 +154,11 @@ static TABLE: &[LimitRow] = table![
     reactor.webhook_ms_max,
     reactor.webhook_parallel_max,
     reactor.webhook_answer_bytes_max,
+    reactor.authority_backoff_first_ms,
+    reactor.authority_backoff_max_ms,
+    reactor.authority_pause_ms_max,
+    reactor.authority_takeover_ms,
+    reactor.authority_answer_bytes_max,
 ];
 
 /// The entries that the engine writes for expired leases must fit into one record.

@@ -12,6 +12,7 @@ mod memory;
 mod open_files;
 mod output;
 mod security;
+mod yang_modules;
 
 use std::process::ExitCode;
 

@@ -8,9 +8,6 @@ use crate::limits::AllLimits;
 /// Parts of a large RESTCONF reply that are in memory at a time.
 const RESTCONF_READ_BYTES: u64 = 3 * 64 * 1024;
 
-/// Bytes of an entry in the result of a search, before it is written. Each entry is one step of the search.
-const SEARCH_ENTRY_BYTES: u64 = 16;
-
 /// Bytes of a posting of the history index.
 const POSTING_BYTES: u64 = 8;
 
@@ -27,7 +24,7 @@ pub fn parts(limits: &AllLimits) -> Vec<MemoryPart> {
     // A connection has a buffer in each direction, and one body and one reply that are too small for the budget.
     let buffer = u64::try_from(connection::buffer_bytes_max(edge)).unwrap_or(u64::MAX);
     let per_connection = buffer.saturating_add(SMALL_BYTES_MAX).saturating_mul(2);
-    let per_search = limits.search.steps_max.saturating_mul(SEARCH_ENTRY_BYTES);
+    let per_search = limits.search.bytes_max();
     let mut parts: Vec<MemoryPart> = [
         ("connections", edge.connections_max.saturating_mul(per_connection)),
         ("in_flight", edge.in_flight_bytes_max),
@@ -51,6 +48,8 @@ pub fn parts(limits: &AllLimits) -> Vec<MemoryPart> {
 
 #[cfg(test)]
 mod tests {
+    use allod_core::search::SearchLimits;
+
     use super::*;
 
     #[test]
@@ -67,5 +66,6 @@ mod tests {
         assert_eq!(of(&[("connections_max", 15_999)]), usual - 256 * 1024);
         assert_eq!(of(&[("in_flight_bytes_max", 1)]), usual - (512 << 20) + 1);
         assert!(of(&[("header_bytes_max", 1 << 20)]) > usual);
+        assert_eq!(of(&[("long_reads_max", 1)]), usual - SearchLimits::default().bytes_max());
     }
 }

@@ -23,7 +23,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use scenario::{Effort, SCENARIOS};
 
@@ -55,20 +55,26 @@ fn run(args: &[String]) -> Result<bool> {
         return Ok(true);
     }
     let mut effort = Effort::Full;
-    let (mut names, mut write) = (Vec::new(), false);
-    for arg in args {
+    let (mut names, mut write, mut only) = (Vec::new(), false, None);
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
         match arg.as_str() {
+            "--only" => only = Some(args.next().context("--only needs a part of a name")?),
             "--quick" => effort = Effort::Quick,
             "--write" => write = true,
             name if SCENARIOS.iter().any(|scenario| scenario.name == name) => names.push(name),
             other => {
                 let known: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
                 bail!(
-                    "unknown argument '{other}'; expected {}, --quick or --write",
+                    "unknown argument '{other}'; expected {}, --quick, --write or --only CASE",
                     known.join(", ")
                 );
             }
         }
+    }
+    if let Some(only) = only {
+        ensure!(names == ["stalls"] && !write, "--only chooses cases of stalls, without --write");
+        return Ok(scenario::stalls(effort, Some(only))?.met());
     }
     let chosen =
         SCENARIOS.iter().filter(|scenario| names.is_empty() || names.contains(&scenario.name));
@@ -84,4 +90,24 @@ fn run(args: &[String]) -> Result<bool> {
     }
     println!("\n{}", if met { "every bar was met" } else { "a bar was missed" });
     Ok(met)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_chosen_in_the_scenario_that_has_them() {
+        let refused = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            format!("{:#}", run(&args).unwrap_err())
+        };
+        let elsewhere = "--only chooses cases of stalls, without --write";
+        assert_eq!(refused(&["claims", "--only", "a backup"]), elsewhere);
+        assert_eq!(refused(&["--only", "a backup"]), elsewhere);
+        assert_eq!(refused(&["stalls", "--write", "--only", "a backup"]), elsewhere);
+        assert_eq!(refused(&["stalls", "--only"]), "--only needs a part of a name");
+        let unknown = refused(&["stalls", "--only", "absent"]);
+        assert_eq!(unknown, "no case of stalls has 'absent' in its name");
+    }
 }

@@ -27,6 +27,8 @@ use anyhow::Result;
 use crate::figure::ScenarioReport;
 use crate::load::Length;
 
+pub use stalls::run as stalls;
+
 #[derive(Debug)]
 pub struct Scenario {
     pub name: &'static str,
@@ -93,7 +95,7 @@ pub const SCENARIOS: [Scenario; 13] = [
     Scenario {
         name: "stalls",
         what: "the longest pause of 32 small clients beside the largest of everything that the limits allow",
-        run: stalls::run,
+        run: |effort| stalls(effort, None),
     },
     Scenario {
         name: "watchers",

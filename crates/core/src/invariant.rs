@@ -26,7 +26,9 @@ pub fn check(state: &State) -> Vec<String> {
         if pool.name != *name {
             wrong.push(format!("pool '{name}' has the name '{}'", pool.name));
         }
-        wrong.extend(check_pool(pool).into_iter().map(|what| format!("pool '{name}': {what}")));
+        wrong.extend(
+            check_pool(state, pool).into_iter().map(|what| format!("pool '{name}': {what}")),
+        );
         owners.extend(pool.rows.iter().map(|(slot, row)| (row.owner().clone(), ix, slot)));
         due.extend(pool.next_due_ms().map(|at| (at, ix)));
     }
@@ -57,7 +59,7 @@ pub fn check(state: &State) -> Vec<String> {
     wrong
 }
 
-fn check_pool(pool: &Pool) -> Vec<String> {
+fn check_pool(state: &State, pool: &Pool) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut taken: Vec<(Span, u32)> = Vec::new();
     let mut keys = BTreeSet::new();
@@ -150,6 +152,6 @@ fn check_pool(pool: &Pool) -> Vec<String> {
         wrong.push("more values are held than the pool has".into());
     }
     wrong.extend(blocks::invariant::check(pool));
-    wrong.extend(requests::invariant::check(pool));
+    wrong.extend(requests::invariant::check(state, pool));
     wrong
 }

@@ -81,9 +81,13 @@ limits! {
     /// Pools with requests of one key that must all get the same id.
     pools_per_group_max = 256,
     /// Waiting requests that one command or one tick tries to grant. Further ones are left to the next ticks.
-    waiting_requests_per_entry_max = 250,
+    waiting_requests_per_entry_max = 100,
     /// Services that one request names.
     services_per_request_max = 1000,
+    /// The nodes of a site's own YANG modules in one pool or one request: their names and values.
+    site_data_bytes_max = 8192,
+    /// The reason that an allocator writes into a response.
+    response_error_bytes_max = 4096,
     authorities_max = 1000,
     /// The texts of an authority: its URL, names and statements.
     authority_bytes_max = 65_536,

@@ -11,10 +11,14 @@ pub(crate) mod decide;
 pub mod event;
 mod hosts;
 pub(crate) mod invariant;
+mod outside;
 pub mod refusal;
 pub(crate) mod state;
 pub mod view;
 
+pub use outside::{
+    Allocator, AnswerRequest, OutsideFailure, Response, SiteNode, SiteNodes, SiteValue,
+};
 pub use state::{AnsweredRequest, FrozenRequests};
 
 use std::sync::Arc;
@@ -30,6 +34,9 @@ use crate::value::{IpVersion, Kind};
 pub struct RequestPool {
     pub supply: Supply,
     pub alarms: AlarmSettings,
+    /// `None`: [`Allocator::Internal`].
+    pub allocator: Option<Allocator>,
+    pub site: SiteNodes,
 }
 
 /// The values that a pool has for its requests.
@@ -96,6 +103,7 @@ pub struct Request {
     /// Whether the service waits for the reply of the command, and so needs no notification of the first answer.
     pub sync_alloc: bool,
     pub want: Wanted,
+    pub site: SiteNodes,
 }
 
 /// What a service does when it is notified; each action includes the ones before it.
@@ -149,6 +157,8 @@ pub enum Answer {
     /// The claim under the request's key has the value.
     Granted,
     Failed(Failure),
+    /// The allocator outside has not answered yet.
+    Wanted,
 }
 
 /// Why a request was not granted.
@@ -174,6 +184,8 @@ pub enum Failure {
     Misaligned,
     /// The prefix is longer than an address.
     TooLong,
+    /// The allocator or the authority of the pool has said no.
+    Outside(OutsideFailure),
 }
 
 impl Failure {
@@ -190,6 +202,7 @@ impl Failure {
             Failure::EdgeAddress { .. } => "edge_address",
             Failure::Misaligned => "misaligned",
             Failure::TooLong => "too_long",
+            Failure::Outside(failure) => failure.code(),
         }
     }
 }
@@ -275,6 +288,11 @@ impl RequestPool {
 
     /// The definition of the underlying pool.
     pub fn spec(&self) -> PoolSpec {
+        PoolSpec { authority: self.authority().cloned(), ..self.values() }
+    }
+
+    /// The same without its authority.
+    fn values(&self) -> PoolSpec {
         let range = |span| PoolRange { span, subnet_len: None };
         match &self.supply {
             Supply::Ids(supply) => {

@@ -9,6 +9,7 @@ mod assign;
 mod assignment;
 mod bound;
 mod candidates;
+mod chunks;
 pub mod explain;
 mod filter;
 mod flat;
@@ -93,6 +94,14 @@ impl SearchLimits {
     /// The limits for a search on a thread that serves connections. A search that reaches them is made again elsewhere.
     pub fn small(self) -> SearchLimits {
         SearchLimits { steps_max: self.steps_max.min(SearchLimits::SMALL_STEPS_MAX), ..self }
+    }
+
+    /// The most memory that one search needs, in bytes: for its result, whose entries are one step each, and for what it
+    /// keeps until it has ended.
+    pub fn bytes_max(&self) -> u64 {
+        let found = self.steps_max.min(self.candidates_max as u64);
+        Candidates::bytes_max(found, self.steps_max)
+            .saturating_add(candidates::work_bytes_max(found))
     }
 }
 

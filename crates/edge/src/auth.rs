@@ -102,7 +102,7 @@ impl Guard {
             Guard::NoAuth2 => noauth2::identify(presented.value(), headers)?,
         };
         match Role::needed(access) {
-            Some(needed) if identity.role() < Some(needed) => {
+            Some(needed) if !identity.role().is_some_and(|role| role.admits(access)) => {
                 Err(Denied::Role { needed, identity })
             }
             _ => Ok(identity),

@@ -21,6 +21,8 @@ pub enum Access {
     Authenticated,
     /// Role reader.
     Read,
+    /// Role writer, or role allocator: the face decides which of them.
+    Answer,
     /// Role writer.
     Write,
     /// Role admin.

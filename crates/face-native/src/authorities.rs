@@ -45,8 +45,8 @@ pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     };
     let status = if *created { StatusCode::CREATED } else { StatusCode::OK };
     let authority = Authority { generation: *generation, spec, refreshed: 0, reconciliation: None };
-    let now =
-        native.read(|snapshot| state_of(snapshot, &name, &authority, ReasonDetail::of(&call)))?;
+    let detail = ReasonDetail::of(&call);
+    let now = native.read(|snapshot| AuthorityStatus::of(snapshot, &name, &authority, detail))?;
     Ok(shown(status, &name, &authority, &now, &at))
 }
 
@@ -57,7 +57,8 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     let detail = ReasonDetail::of(&call);
     let (found, at) = native.read(|snapshot| {
         let found = view::authority::authority(snapshot.state, &name).cloned();
-        let found = found.map(|known| (state_of(snapshot, &name, &known, detail), known));
+        let found =
+            found.map(|known| (AuthorityStatus::of(snapshot, &name, &known, detail), known));
         (found, snapshot.at)
     })?;
     let (now, authority) = found.ok_or_else(|| unknown(&name, &at))?;
@@ -89,7 +90,7 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         );
         let all = all.take_while(|(name, _)| name.starts_with(prefix));
         let pick = |(name, known): (&Arc<str>, &Arc<Authority>)| {
-            Some((name.clone(), known.clone(), state_of(snapshot, name, known, detail)))
+            Some((name.clone(), known.clone(), AuthorityStatus::of(snapshot, name, known, detail)))
         };
         let cursor = |(name, _): (&Arc<str>, &Arc<Authority>)| name.to_string();
         (query::page(all, limit, usize::MAX, pick, cursor), snapshot.at)
@@ -175,17 +176,6 @@ fn held_by_release(native: &Native, holder: Uuid, at: &CommitPoint) -> Result<Re
         Some((pool, key)) => refusals::alone(AuthorityRefusal::StillReleasing { pool, key }, at),
         None => refusals::alone(AuthorityRefusal::ReferenceUnknown { reference: Uuid(0) }, at),
     })
-}
-
-fn state_of(
-    snapshot: &Snapshot<'_>,
-    name: &str,
-    authority: &Authority,
-    detail: ReasonDetail,
-) -> AuthorityStatus {
-    let all = view::authority::authorities(snapshot.state);
-    let pools = view::authority::pool_count(snapshot.state, name);
-    AuthorityStatus::of(all, name, authority, pools, snapshot.now_ms, detail)
 }
 
 fn shown(

@@ -7,6 +7,8 @@ pub(crate) mod authority;
 pub(crate) mod candidates;
 mod capacity;
 
+pub use authority::authority_spec;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@
 //! - `scope`: the pools that a token allows
 //! - `openapi`, `docs`: the OpenAPI document and its HTML page
 //! - `waiters`, `prefer`: requests that wait for an authority
-//! - `authorities`, `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
+//! - `authorities`, `lookups`, `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
 //!   `history`, `backup`, `server_info`: the handlers of the routes
 
 mod alarms;
@@ -22,6 +22,7 @@ mod consumers;
 mod docs;
 mod from_wire;
 mod history;
+mod lookups;
 mod openapi;
 mod outbox;
 mod pools;
@@ -47,6 +48,7 @@ use allod_edge::{Access, Call, Consistency, Reply, Route};
 use allod_engine::{CommandReply as Decided, CommitPoint, FrozenRead, Handle, Snapshot};
 use bytes::Bytes;
 
+pub use from_wire::authority_spec;
 pub use openapi::document as openapi;
 pub use scope::ScopeRule;
 pub use to_wire::{ReasonDetail, change};

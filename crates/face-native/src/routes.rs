@@ -1,6 +1,7 @@
 //! The table of routes, in parts. The server and the OpenAPI document both use it, so that they always agree.
 
 mod authorities;
+mod lookups;
 mod specs;
 
 use std::sync::Arc;
@@ -39,7 +40,7 @@ fn boxed(answer: impl Future<Output = Result<Reply, Reply>> + Send + 'static) ->
 
 /// All routes.
 pub(crate) fn table() -> impl Iterator<Item = &'static RouteEntry> {
-    TABLE.iter().chain(authorities::TABLE)
+    TABLE.iter().chain(authorities::TABLE).chain(lookups::TABLE)
 }
 
 static TABLE: &[RouteEntry] = &[
@@ -287,7 +288,7 @@ static TABLE: &[RouteEntry] = &[
         name: "postTransaction",
         summary: "Run claims, releases, allocations and checks on any pools, providers and consumers as one atomic transaction",
         request: RequestSpec {
-            headers: &[IDEMPOTENCY_KEY],
+            headers: &[IDEMPOTENCY_KEY, PREFER],
             body: Some("TransactionBody"),
             ..PLAIN
         },
@@ -296,6 +297,11 @@ static TABLE: &[RouteEntry] = &[
                 200,
                 Some("TransactionAnswer"),
                 "All operations were carried out, or with `dry_run` would have been.",
+            ),
+            ReplySpec(
+                202,
+                Some("TransactionAnswer"),
+                "An authority has not answered an operation yet.",
             ),
             MALFORMED,
             ReplySpec(409, PROBLEM, "Nothing was changed; `op` is the operation that was refused."),

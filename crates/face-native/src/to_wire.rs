@@ -4,6 +4,7 @@ pub(crate) mod authority;
 pub(crate) mod candidates;
 pub(crate) mod capacity;
 mod change;
+pub(crate) mod lookup;
 pub(crate) mod outbox;
 
 use allod_core::capacity::Uuid;
@@ -260,10 +261,14 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
             let claims = claims.iter().map(|given| claim(given, 0)).collect();
             Some(wire::OpAnswer::Claim { created: *created, claims })
         }
-        Outcome::Released { existed } => Some(wire::OpAnswer::Release { existed: *existed }),
+        Outcome::Released { existed } => {
+            Some(wire::OpAnswer::Release { existed: *existed, claim: None })
+        }
         Outcome::Leased(given) => Some(match op {
             OpName::Confirm => wire::OpAnswer::Confirm(claim(given, 0)),
-            OpName::Renew | OpName::Other => wire::OpAnswer::Renew(claim(given, 0)),
+            OpName::Renew | OpName::Release | OpName::Other => {
+                wire::OpAnswer::Renew(claim(given, 0))
+            }
         }),
         Outcome::Checked => Some(wire::OpAnswer::Check {}),
         Outcome::Allocated { consumers } => {
@@ -301,11 +306,12 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
     }
 }
 
-/// The operation that changed a lease, which the outcome does not contain.
+/// The operation, where the outcome does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpName {
     Renew,
     Confirm,
+    Release,
     Other,
 }
 
@@ -314,7 +320,8 @@ impl OpName {
         match op {
             Op::Renew(_) => OpName::Renew,
             Op::Confirm(_) => OpName::Confirm,
-            Op::Claim(_) | Op::Release(_) | Op::Check(_) => OpName::Other,
+            Op::Release(_) => OpName::Release,
+            Op::Claim(_) | Op::Check(_) => OpName::Other,
             Op::Allocate(_) | Op::Deallocate(_) | Op::Extend(_) => OpName::Other,
         }
     }

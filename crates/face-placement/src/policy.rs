@@ -108,7 +108,7 @@ impl Policy {
                 Some(role) if self.written.iter().any(|name| name == rule) => {
                     self.holds(rule, &as_principal(identity, role), project)
                 }
-                Some(role) => role >= if writes { Role::Writer } else { Role::Reader },
+                Some(role) => role.includes(if writes { Role::Writer } else { Role::Reader }),
                 None => false,
             },
         }
@@ -122,8 +122,9 @@ impl Policy {
 
 /// A token as an OpenStack principal; each role includes the ones before it.
 fn as_principal(identity: &Identity, role: Role) -> Principal {
-    let names = ["reader", "service", "admin"];
-    let roles = names[..=role as usize].iter().map(|&name| name.to_owned()).collect();
+    let names = [(Role::Reader, "reader"), (Role::Writer, "service"), (Role::Admin, "admin")];
+    let names = names.into_iter().filter(|(one, _)| role.includes(*one));
+    let roles = names.map(|(_, name)| name.to_owned()).collect();
     let user = identity.name().unwrap_or_default().to_owned();
     Principal { user, project: None, roles, system_scope: None }
 }

@@ -16,7 +16,7 @@ pub use self::chunks::ChunkBuffer;
 pub use self::element::Element;
 pub use self::write::DataWriter;
 
-use self::json_write::write_text as json_text;
+pub(crate) use self::json_write::write_text as json_text;
 pub(crate) use self::xml_read::{XmlElement, XmlEvent, XmlReader};
 use self::xml_write::write_text as xml_text;
 

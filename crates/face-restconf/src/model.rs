@@ -170,6 +170,16 @@ pub trait YangModel: Send + Sync {
     /// caused it.
     fn plan(&self, snapshot: &Snapshot<'_>, edits: RequestedEdits<'_>) -> Result<EditPlan>;
 
+    /// Whether the target is state that a client with the role allocator can write, depending on the data.
+    fn is_answerable(&self, _target: &InstancePath) -> bool {
+        false
+    }
+
+    /// Whether the target is state that such a client can write now.
+    fn takes_answer(&self, _snapshot: &Snapshot<'_>, _target: &InstancePath) -> bool {
+        false
+    }
+
     /// Whether the refusal only means that the plan used an older state. The protocol then plans again.
     fn is_stale(&self, refused: &Refused) -> bool;
 

@@ -6,6 +6,8 @@
 //! - `request`: the common part of requests; `error_texts`: NSO's texts for failed requests
 //! - `read`, `oper`: find the data that a path names
 //! - `plan`: turns edits into commands
+//! - `site`: nodes of a site's own modules
+//! - `outside`: pools whose requests are answered from outside
 //! - `call`: the actions of releases 4 and 5, and the allocator tools
 //! - `alarms`, `notifications`, `refusals`: alarms as data, events as notifications, refusals as errors
 
@@ -17,10 +19,12 @@ mod ip_pool;
 mod kind;
 mod notifications;
 mod oper;
+mod outside;
 mod plan;
 mod read;
 mod refusals;
 mod request;
+mod site;
 
 use std::sync::Arc;
 
@@ -36,6 +40,7 @@ use self::id_pool::IdPool;
 use self::ip_pool::IpPool;
 use self::kind::PoolKind;
 use self::notifications::NotificationNodes;
+pub use self::site::check_modules;
 use crate::error::{RestconfError, Result};
 use crate::model::{
     CallPlan, Content, EditPlan, InstancePath, LastChange, OperationCall, RequestedEdits, YangModel,
@@ -51,6 +56,15 @@ pub const MODULES: &[(&str, &str)] = &[
     ("id-allocator-oper.yang", include_str!("../yang/id-allocator-oper.yang")),
     ("ipaddress-allocator-oper.yang", include_str!("../yang/ipaddress-allocator-oper.yang")),
     ("allod-resource-pools.yang", include_str!("../yang/allod-resource-pools.yang")),
+];
+
+const MODULE_NAMES: [&str; 6] = [
+    "resource-allocator",
+    "id-allocator",
+    "ipaddress-allocator",
+    "id-allocator-oper",
+    "ipaddress-allocator-oper",
+    "allod-resource-pools",
 ];
 
 #[derive(Debug)]
@@ -83,14 +97,7 @@ impl ResourcePools {
 
 impl YangModel for ResourcePools {
     fn modules(&self) -> &'static [&'static str] {
-        &[
-            "resource-allocator",
-            "id-allocator",
-            "ipaddress-allocator",
-            "id-allocator-oper",
-            "ipaddress-allocator-oper",
-            "allod-resource-pools",
-        ]
+        &MODULE_NAMES
     }
 
     fn stream(&self) -> Option<&'static str> {
@@ -126,6 +133,14 @@ impl YangModel for ResourcePools {
 
     fn plan(&self, snapshot: &Snapshot<'_>, edits: RequestedEdits<'_>) -> Result<EditPlan> {
         self.edit_plan(snapshot, edits)
+    }
+
+    fn is_answerable(&self, target: &InstancePath) -> bool {
+        self.response_path(target).is_some()
+    }
+
+    fn takes_answer(&self, snapshot: &Snapshot<'_>, target: &InstancePath) -> bool {
+        self.is_external(snapshot, target)
     }
 
     fn is_stale(&self, refused: &Refused) -> bool {

@@ -2,6 +2,8 @@
 //!
 //! Not here: reading them from the file; the binary does that.
 
+use std::path::PathBuf;
+
 /// Behaviour in which clients differ, and limits. The status in parentheses is the reply when a limit is exceeded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestconfSettings {
@@ -23,6 +25,8 @@ pub struct RestconfSettings {
     pub plans_max: u32,
     /// How long an event stream is silent before the server sends a comment as a heartbeat.
     pub stream_heartbeat_ms: u64,
+    /// The folder with the YANG modules of the site. `None`: it has none.
+    pub modules: Option<PathBuf>,
     /// The scheme of the URIs in `Location` headers.
     pub scheme: &'static str,
 }
@@ -39,6 +43,7 @@ impl Default for RestconfSettings {
             edits_per_request_max: 10_000,
             plans_max: 16,
             stream_heartbeat_ms: 15_000,
+            modules: None,
             scheme: "http",
         }
     }

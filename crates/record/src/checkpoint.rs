@@ -27,7 +27,9 @@ use crate::stored::capacity::CheckpointProviderV1;
 use crate::stored::claim::ClaimV1;
 use crate::stored::consumer::ConsumerV1;
 use crate::stored::form::StoredForm;
-use crate::stored::pool::{CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3, CheckpointPoolV4};
+use crate::stored::pool::{
+    CheckpointPoolV1, CheckpointPoolV2, CheckpointPoolV3, CheckpointPoolV4, CheckpointPoolV5,
+};
 use crate::stored::{read_event, write_event};
 
 const MAGIC: &[u8] = b"allod checkpoint\n";
@@ -166,7 +168,9 @@ impl<W: Write> CheckpointWriter<W> {
         self.close_rows();
         self.counts.pools += 1;
         let (out, kind) = (&mut self.ready, kinds::CHECKPOINT_POOL);
-        if let Some(stored) = CheckpointPoolV4::of(image) {
+        if let Some(stored) = CheckpointPoolV5::of(image) {
+            chunk::write(out, kind, 5, &stored);
+        } else if let Some(stored) = CheckpointPoolV4::of(image) {
             chunk::write(out, kind, 4, &stored);
         } else if let Some(stored) = CheckpointPoolV3::of(image) {
             chunk::write(out, kind, 3, &stored);
@@ -236,8 +240,8 @@ impl<W: Write> CheckpointWriter<W> {
     pub fn request(&mut self, pool: &Arc<str>, request: &AnsweredRequest) -> io::Result<()> {
         self.resources += 1;
         let (pool, key) = (pool.clone(), request.key.clone());
-        let (request, answer) = (Request::clone(&request.request), request.answer.clone());
-        self.push(RequestAnswered { pool, key, request, answer })
+        let AnsweredRequest { request, answer, version, .. } = request.clone();
+        self.push(RequestAnswered { pool, key, request: Request::clone(&request), answer, version })
     }
 
     /// An event about a notification, an alarm or an authority.
@@ -376,14 +380,15 @@ impl<R: Read> CheckpointReader<R> {
             }
             let found = self.read_chunk()?;
             match (found.kind, found.version) {
-                (kinds::CHECKPOINT_POOL, version @ 1..=4) => {
+                (kinds::CHECKPOINT_POOL, version @ 1..=5) => {
                     self.counts.pools += 1;
                     let chunk = self.chunk(found);
                     return Ok(CheckpointPart::Pool(Box::new(match version {
                         1 => chunk.read::<CheckpointPoolV1>()?.load(),
                         2 => chunk.read::<CheckpointPoolV2>()?.load(),
                         3 => chunk.read::<CheckpointPoolV3>()?.load(),
-                        _ => chunk.read::<CheckpointPoolV4>()?.load(),
+                        4 => chunk.read::<CheckpointPoolV4>()?.load(),
+                        _ => chunk.read::<CheckpointPoolV5>()?.load(),
                     })));
                 }
                 (kinds::CHECKPOINT_CLAIMS, 1) if self.counts.pools > 0 => {
@@ -478,7 +483,8 @@ impl<R: Read> CheckpointReader<R> {
             Event::Requests(RequestsEvent::Answered(event)) => {
                 self.resources += 1;
                 let (key, request) = (event.key, Arc::new(event.request));
-                Ok(CheckpointPart::Request(AnsweredRequest { key, request, answer: event.answer }))
+                let (answer, version) = (event.answer, event.version);
+                Ok(CheckpointPart::Request(AnsweredRequest { key, request, answer, version }))
             }
             event @ (Event::Requests(RequestsEvent::RetryScheduled(_))
             | Event::Alarm(AlarmEvent::Changed(_))

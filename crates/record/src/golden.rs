@@ -7,6 +7,7 @@
 mod authority;
 mod blocks;
 mod capacity;
+mod outside;
 mod requests;
 mod samples;
 
@@ -65,6 +66,7 @@ fn all_samples() -> Vec<(&'static str, Sample)> {
         .chain(capacity::all())
         .chain(blocks::all())
         .chain(requests::all())
+        .chain(outside::all())
         .chain(authority::all())
         .collect()
 }

@@ -125,8 +125,11 @@ const KINDS: &[KindInfo] = &[
     row(LEDGER_DEFINED, "ledger_defined", 1, 4),
     row(BLOCKS_MOVED, "blocks_moved", 1, 4),
     row(RESOURCE_POOL_DEFINED, "resource_pool_defined", 1, 5),
+    row(RESOURCE_POOL_DEFINED, "resource_pool_defined", 2, 7),
     row(REQUEST_ANSWERED, "request_answered", 1, 5),
+    row(REQUEST_ANSWERED, "request_answered", 2, 7),
     row(REQUEST_WITHDRAWN, "request_withdrawn", 1, 5),
+    row(REQUEST_WITHDRAWN, "request_withdrawn", 2, 7),
     row(ALARM_CHANGED, "alarm_changed", 1, 5),
     row(ALARM_CHANGED, "alarm_changed", 2, 7),
     row(ALARM_PURGED, "alarm_purged", 1, 5),
@@ -148,6 +151,7 @@ const KINDS: &[KindInfo] = &[
     row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
     row(CHECKPOINT_POOL, "checkpoint_pool", 3, 5),
     row(CHECKPOINT_POOL, "checkpoint_pool", 4, 7),
+    row(CHECKPOINT_POOL, "checkpoint_pool", 5, 7),
     row(CHECKPOINT_CLAIMS, "checkpoint_claims", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 1, 1),
     row(CHECKPOINT_ENDED, "checkpoint_ended", 2, 3),
@@ -224,8 +228,11 @@ mod tests {
 45 ledger_defined v1 level 4
 46 blocks_moved v1 level 4
 47 resource_pool_defined v1 level 5
+47 resource_pool_defined v2 level 7
 48 request_answered v1 level 5
+48 request_answered v2 level 7
 49 request_withdrawn v1 level 5
+49 request_withdrawn v2 level 7
 50 alarm_changed v1 level 5
 50 alarm_changed v2 level 7
 51 alarm_purged v1 level 5
@@ -247,6 +254,7 @@ mod tests {
 65 checkpoint_pool v2 level 4
 65 checkpoint_pool v3 level 5
 65 checkpoint_pool v4 level 7
+65 checkpoint_pool v5 level 7
 66 checkpoint_claims v1 level 1
 67 checkpoint_ended v1 level 1
 67 checkpoint_ended v2 level 3

@@ -10,6 +10,7 @@ pub(crate) mod consumer;
 pub(crate) mod form;
 pub(crate) mod idempotency;
 pub(crate) mod number;
+pub(crate) mod outside;
 pub(crate) mod pool;
 pub(crate) mod requests;
 pub(crate) mod span;
@@ -40,6 +41,7 @@ use claim::{ClaimGrantedV2, ClaimReleasedV2, LeaseChangedV2, QuarantineEndedV2};
 use consumer::{AllocationsExtendedV1, AllocationsReleasedV1, AllocationsSetV1};
 use form::StoredForm;
 use idempotency::{IdempotencyExpiredV1, IdempotencyStoredV1, IdempotencyStoredV2, UnpackedAnswer};
+use outside::{RequestAnsweredV2, RequestPoolDefinedV2, RequestWithdrawnV2, has_more, is_outside};
 use pool::{PoolDefinedV1, PoolDefinedV2, PoolRemovedV1, PoolRemovedV2, removes_more};
 use requests::{
     AlarmChangedV1, AlarmChangedV2, AlarmPurgedV1, AlarmPurgedV2, DeliveryFailedV1,
@@ -124,9 +126,12 @@ stored_events! {
     ALLOCATIONS_RELEASED: Capacity(CapacityEvent::AllocationsReleased) as AllocationsReleasedV1;
     LEDGER_DEFINED: Blocks(BlocksEvent::Defined) as BlocksDefinedV1;
     BLOCKS_MOVED: Blocks(BlocksEvent::Moved) as BlocksMovedV1;
-    RESOURCE_POOL_DEFINED: Requests(RequestsEvent::PoolDefined) as RequestPoolDefinedV1;
-    REQUEST_ANSWERED: Requests(RequestsEvent::Answered) as RequestAnsweredV1;
-    REQUEST_WITHDRAWN: Requests(RequestsEvent::Withdrawn) as RequestWithdrawnV1;
+    RESOURCE_POOL_DEFINED: Requests(RequestsEvent::PoolDefined) as RequestPoolDefinedV1,
+        or RequestPoolDefinedV2 if |event| has_more(&event.config);
+    REQUEST_ANSWERED: Requests(RequestsEvent::Answered) as RequestAnsweredV1,
+        or RequestAnsweredV2 if |event| is_outside(event);
+    REQUEST_WITHDRAWN: Requests(RequestsEvent::Withdrawn) as RequestWithdrawnV1,
+        or RequestWithdrawnV2 if |event| event.version > 0;
     RETRY_SCHEDULED: Requests(RequestsEvent::RetryScheduled) as RetryScheduledV1;
     ALARM_CHANGED: Alarm(AlarmEvent::Changed) as AlarmChangedV1,
         or AlarmChangedV2 if |event| event.kind.is_of_authority();

@@ -3,8 +3,8 @@
 use super::{File, Finding, Tree, finding};
 
 /// A word in backquotes that begins with one of these is a path.
-const ROOTS: [&str; 7] =
-    ["crates/", "docs/", "xtask/", ".ci/", ".cargo/", "clients/", "conformance/"];
+const ROOTS: [&str; 8] =
+    ["crates/", "docs/", "xtask/", ".ci/", ".cargo/", "clients/", "conformance/", "adapters/"];
 
 fn documents(tree: &Tree) -> impl Iterator<Item = &File> {
     tree.files.iter().filter(|file| file.path.ends_with(".md"))

@@ -36,6 +36,8 @@ pub struct PoolRow {
     pub quarantine: f64,
     pub lease: Option<f64>,
     pub reap: bool,
+    #[serde(default)]
+    pub authority: Option<String>,
     pub labels: BTreeMap<String, String>,
     pub usage: Option<PoolUsage>,
 }
@@ -77,16 +79,41 @@ pub struct ClaimRow {
     pub expires: Option<String>,
     pub expired: bool,
     pub until: Option<String>,
+    #[serde(default)]
+    pub state: String,
+    #[serde(default)]
+    pub authority: Option<String>,
+    #[serde(default)]
+    pub reference: Option<String>,
+    #[serde(default)]
+    pub reason: Option<String>,
+    #[serde(default)]
+    pub attempts: Option<u64>,
+    #[serde(default)]
+    pub since: Option<String>,
+    #[serde(default)]
+    pub next_attempt: Option<String>,
 }
 
 impl ClaimRow {
     /// Its values, as ranges if there are many.
     pub fn held(&self) -> String {
+        if self.value.is_null() {
+            return "-".into();
+        }
         values_text(&self.ranges, &self.values).unwrap_or_else(|| text(&self.value))
     }
 
-    /// When the lease ends, or the quarantine.
+    /// Whether the claim has a value and keeps it.
+    pub fn is_settled(&self) -> bool {
+        matches!(&*self.state, "" | "held" | "quarantined")
+    }
+
+    /// When the lease ends, or the quarantine; or what the authority has to do.
     pub fn until(&self) -> String {
+        if !self.is_settled() {
+            return self.state.clone();
+        }
         match (&self.until, &self.expires) {
             (Some(until), _) => format!("quarantined until {}", format::time(until)),
             (None, Some(expires)) if self.expired => format!("expired {}", format::time(expires)),

@@ -69,9 +69,11 @@ pub(super) fn to_error(status: StatusCode, body: Bytes, several: bool) -> Comman
 fn error_kind(status: StatusCode, code: &str) -> fn(anyhow::Error) -> CommandError {
     match (status.as_u16(), code) {
         (404 | 410, _)
-        | (_, "pool_unknown" | "claim_unknown" | "provider_unknown" | "consumer_unknown") => {
-            CommandError::NotFound
-        }
+        | (
+            _,
+            "pool_unknown" | "claim_unknown" | "provider_unknown" | "consumer_unknown"
+            | "authority_unknown" | "reference_unknown",
+        ) => CommandError::NotFound,
         (401 | 403, _) => CommandError::Denied,
         (400, _) => CommandError::Usage,
         (408 | 429 | 503 | 504, _) => CommandError::Unavailable,
@@ -110,6 +112,22 @@ fn advise(status: StatusCode, problem: &ProblemAnswer) -> Option<String> {
         }
         "provider_unknown" => "`allod provider list` lists the providers".into(),
         "consumer_unknown" => "`allod consumer list` lists the consumers".into(),
+        "authority_unknown" => {
+            "`allod authority list` lists the authorities, `allod authority set` creates one".into()
+        }
+        "authority_generation_differs" => {
+            "`allod authority show NAME` shows the present definition".into()
+        }
+        "authority_in_use" => {
+            "`allod authority claims NAME --all` lists its claims, `allod pool list` the pools"
+                .into()
+        }
+        "authority_busy" => "`allod authority status` shows what it waits for".into(),
+        "claim_releasing" => format!("`allod who {pool} --key {key}` shows when it is gone"),
+        "claim_stuck" => "`allod authority resolve` says what the authority has done".into(),
+        "nothing_to_resolve" | "reference_unknown" => {
+            "`allod authority claims NAME` lists claims with their references".into()
+        }
         "notice_unknown" => "`allod outbox list` lists the notifications".into(),
         "alarm_not_over" => "`allod alarms --over` lists all alarms, and which are cleared".into(),
         "consumer_generation_differs" => {

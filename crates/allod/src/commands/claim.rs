@@ -10,7 +10,7 @@ use super::pool::STRATEGIES;
 use crate::client::answers::{ClaimRow, claims_table, text};
 use crate::client::{ApiRequest, claim_path};
 use crate::connection::ClientArguments;
-use crate::error::Result;
+use crate::error::{CommandError, Result, with_advice};
 use crate::output::{format, message, print};
 
 pub const EXAMPLES: &str = "\
@@ -20,6 +20,7 @@ Examples:
   vlan=$(allod claim vlans blue --quiet)         print only the value, for scripts
   allod claim lan host-1 --ttl 8h                with a lease; `allod renew` extends it
   allod claim nets site-1 --prefix-len 24        a prefix
+  allod claim sites blue --wait 10s              wait for the authority of the pool
 
 The key is chosen by the client. Claims are idempotent: claiming again under the same key
 returns the same claim.";
@@ -80,6 +81,10 @@ pub struct ClaimArguments {
     #[arg(long, value_name = "N")]
     version: Option<u64>,
 
+    /// In a pool with an authority: how long to wait for its answer, such as 10s
+    #[arg(long, value_name = "TIME", value_parser = format::duration)]
+    wait: Option<Duration>,
+
     /// Print only the values, one per line
     #[arg(long, short, conflicts_with = "output")]
     quiet: bool,
@@ -120,8 +125,11 @@ pub fn run(arguments: ClaimArguments) -> Result<()> {
         let path = claim_path(&arguments.pool, &arguments.key);
         let request = ApiRequest::new(Method::PUT, path).json(&arguments.body())?;
         let request = request.expecting(arguments.version, arguments.new)?;
-        let reply = client.send(&request).await?;
+        let reply = client.send(&request.waiting(arguments.wait)?).await?;
         reply.show(output, |claim: ClaimRow| {
+            if reply.status == StatusCode::ACCEPTED {
+                return unanswered(&claim, arguments.quiet || arguments.wait.is_some());
+            }
             if arguments.quiet {
                 return print(&values(&claim));
             }
@@ -131,6 +139,36 @@ pub fn run(arguments: ClaimArguments) -> Result<()> {
             claims_table([&claim]).print()
         })
     })
+}
+
+/// The claim has no value yet. If the command was to print or to wait for one, that is an error.
+fn unanswered(claim: &ClaimRow, needs_value: bool) -> Result<()> {
+    let ClaimRow { pool, key, .. } = claim;
+    let authority = claim.authority.as_deref().unwrap_or_default();
+    let reason = claim.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let (what, advice) = match &*claim.state {
+        "wanted" => (
+            format!("'{key}' in pool '{pool}' waits for authority '{authority}'{reason}"),
+            "repeat the command, or give --wait TIME".to_owned(),
+        ),
+        state => (
+            format!("'{key}' in pool '{pool}' is {state} at authority '{authority}'{reason}"),
+            format!(
+                "`allod authority claims {authority}` lists such claims; an admin resolves them"
+            ),
+        ),
+    };
+    if needs_value {
+        let error = with_advice(what, advice);
+        let is_wanted = claim.state == "wanted";
+        return Err(if is_wanted {
+            CommandError::Unavailable(error)
+        } else {
+            CommandError::Refused(error)
+        });
+    }
+    message(&what);
+    claims_table([claim]).print()
 }
 
 /// The values one per line, or ranges if there are many.

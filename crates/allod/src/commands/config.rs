@@ -53,6 +53,7 @@ pub fn run(command: ConfigCommand) -> Result<()> {
                 .with_context(|| format!("log '{}' is invalid", resolved.settings.log))
                 .map_err(CommandError::Usage)?;
             Security::open(&resolved.settings).map_err(CommandError::Usage)?;
+            resolved.settings.check_secrets().map_err(CommandError::Usage)?;
             message("the configuration is valid");
             Ok(())
         }
@@ -119,6 +120,19 @@ See [Webhooks](../guides/webhooks.md).
 | `modules` | `{ ncs = \"tailf-ncs\" }` | `nso`: module names of the prefixes in targets |
 ";
 
+/// `[secrets]` and `[authorities.NAME]`.
+const AUTHORITIES: &str = "
+## Authorities
+
+`[secrets]` names the passwords and tokens of authorities. `NAME = { file = \"/path\" }` is the contents of a file without
+spaces and line breaks at its end; it is read again when it changes. `NAME = { env = \"VARIABLE\" }` is an environment variable
+of the server. Secrets are never stored, logged or shown.
+
+Each `[authorities.NAME]` table defines an authority when the server starts. Its keys are those of
+`PUT /v1/authorities/{name}`, such as `kind`, `url` and `secret`. See
+[External inventories](../guides/external-inventories.md).
+";
+
 /// A default in Markdown.
 fn code(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("`{text}`") }
@@ -158,6 +172,7 @@ pub fn reference() -> String {
         text.push_str(&format!("| `{}` | {default} | {} |\n", key.name, key.about));
     }
     text.push_str(WEBHOOKS);
+    text.push_str(AUTHORITIES);
     text.push_str(
         "\n\
          ## Limits\n\n\

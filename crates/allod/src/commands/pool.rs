@@ -35,6 +35,7 @@ const SET_EXAMPLES: &str = "\
 Examples:
   allod pool set vlans --kind id32 --range 1-4094 --exclude 1,1002-1005
   allod pool set vlans --quarantine 1h             change one setting
+  allod pool set sites --kind id32 --authority inventory    values of an external inventory
   allod pool set lan --kind ipv4_address --range 10.0.0.0/24 --lease 8h
   allod pool show vlans -o json > p.json; edit p.json; allod pool set vlans --file p.json";
 
@@ -101,12 +102,16 @@ pub struct PoolSetArguments {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     reap: Option<bool>,
 
+    /// Authority that grants the values of the pool; '' for none. Such a pool needs no --range
+    #[arg(long, value_name = "NAME")]
+    authority: Option<String>,
+
     /// Set a label with name=text, remove it with name-; repeatable
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
     labels: Vec<(String, Option<String>)>,
 
     /// Replace the whole definition with the one in a JSON file; - for stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "ranges", "exclude", "manual", "draining", "strategy", "keep_edges", "quarantine", "lease", "reap", "labels"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "ranges", "exclude", "manual", "draining", "strategy", "keep_edges", "quarantine", "lease", "reap", "authority", "labels"])]
     file: Option<PathBuf>,
 
     /// Fail if the pool exists
@@ -232,6 +237,7 @@ fn describe(pool: &PoolRow) -> String {
         ("quarantine", if pool.quarantine > 0.0 { time(pool.quarantine) } else { "none".into() }),
         ("lease", pool.lease.map_or("none".into(), time)),
         ("reap", yes(pool.reap)),
+        ("authority", pool.authority.clone().unwrap_or_default()),
         ("labels", labels.join(", ")),
     ];
     if let Some(usage) = &pool.usage {
@@ -362,8 +368,12 @@ impl PoolSetArguments {
                 }),
             ),
             ("reap", self.reap.map(Value::from)),
+            ("authority", self.authority.as_ref().map(|name| json!(name))),
         ];
         base.extend(given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        if self.authority.as_deref() == Some("") {
+            base.remove("authority");
+        }
         if !self.labels.is_empty() {
             let labels = base.entry("labels").or_insert_with(|| json!({}));
             let labels = labels.as_object_mut().ok_or_else(|| {
@@ -376,11 +386,15 @@ impl PoolSetArguments {
                 };
             }
         }
-        if ["kind", "ranges"].iter().all(|name| base.contains_key(*name)) {
+        let has = |name: &str| base.contains_key(name);
+        if has("kind") && (has("ranges") || has("authority")) {
             return Ok(base);
         }
         Err(CommandError::Usage(with_advice(
-            format!("there is no pool '{}'; a new pool needs --kind and --range", self.pool),
+            format!(
+                "there is no pool '{}'; a new pool needs --kind and --range, or --authority",
+                self.pool
+            ),
             "example: allod pool set vlans --kind id32 --range 1-4094",
         )))
     }

@@ -1,14 +1,17 @@
 //! `allod release`: releases one claim, or several atomically.
 
+use std::time::Duration;
+
 use clap::Args;
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::client::ApiRequest;
+use crate::client::answers::ClaimRow;
+use crate::client::{ApiReply, ApiRequest, Client};
 use crate::connection::ClientArguments;
 use crate::error::Result;
-use crate::output::message;
+use crate::output::{format, message};
 
 #[derive(Debug, Args)]
 pub struct ReleaseArguments {
@@ -23,6 +26,10 @@ pub struct ReleaseArguments {
     #[arg(long, value_name = "N")]
     version: Option<u64>,
 
+    /// In a pool with an authority: how long to wait until it has confirmed the release
+    #[arg(long, value_name = "TIME", value_parser = format::duration)]
+    wait: Option<Duration>,
+
     #[command(flatten)]
     common: ClientArguments,
 }
@@ -35,29 +42,50 @@ struct ReleaseAnswer {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ReleaseResult {
-    Release { existed: bool },
+    Release { existed: bool, claim: Option<ClaimRow> },
 }
 
 pub fn run(arguments: ReleaseArguments) -> Result<()> {
-    let ReleaseArguments { pool, key: keys, version, common } = arguments;
+    let ReleaseArguments { pool, key: keys, version, wait, common } = arguments;
     common.run(async move |client, output| {
-        let op = |key: &String| -> Value {
-            let expect = version.map_or(json!("any"), Value::from);
-            json!({ "release": { "pool": pool, "key": key, "expect": expect } })
-        };
-        let body = json!({ "ops": keys.iter().map(op).collect::<Vec<_>>() });
-        // A transaction, because its answer says whether each claim existed. DELETE would hide a mistyped key.
-        let request = ApiRequest::new(Method::POST, "/v1/transactions")
-            .json(&body)?
-            .repeatable()
-            .several(keys.len() > 1);
-        let reply = client.send(&request).await?;
+        let reply = release(client, &pool, &keys, version, wait).await?;
         reply.show(output, |answer: ReleaseAnswer| {
-            for (key, ReleaseResult::Release { existed }) in keys.iter().zip(answer.results) {
-                let done = if existed { "released" } else { "no claim" };
-                message(&format!("{done} {key} in {pool}"));
+            for (key, result) in keys.iter().zip(answer.results) {
+                message(&done(&pool, key, &result));
             }
             Ok(())
         })
     })
+}
+
+/// Sends a transaction, because its answer says whether each claim existed. DELETE would hide a mistyped key.
+async fn release(
+    client: &Client,
+    pool: &str,
+    keys: &[String],
+    version: Option<u64>,
+    wait: Option<Duration>,
+) -> Result<ApiReply> {
+    let op = |key: &String| -> Value {
+        let expect = version.map_or(json!("any"), Value::from);
+        json!({ "release": { "pool": pool, "key": key, "expect": expect } })
+    };
+    let body = json!({ "ops": keys.iter().map(op).collect::<Vec<_>>() });
+    let request = ApiRequest::new(Method::POST, "/v1/transactions")
+        .json(&body)?
+        .repeatable()
+        .several(keys.len() > 1)
+        .waiting(wait)?;
+    client.send(&request).await
+}
+
+fn done(pool: &str, key: &str, result: &ReleaseResult) -> String {
+    match result {
+        ReleaseResult::Release { claim: Some(claim), .. } => {
+            let authority = claim.authority.as_deref().unwrap_or_default();
+            format!("releasing {key} in {pool}: authority {authority} has not confirmed it yet")
+        }
+        ReleaseResult::Release { existed: true, .. } => format!("released {key} in {pool}"),
+        ReleaseResult::Release { existed: false, .. } => format!("no claim {key} in {pool}"),
+    }
 }

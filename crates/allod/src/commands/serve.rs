@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use allod_core::command::Command;
 use allod_edge::{App, Exporter, Listener, ProblemDetails, Ready};
-use allod_engine::{Engine, Handle};
+use allod_engine::{Engine, EngineError, Handle};
 use allod_face_native::Native;
 use allod_face_placement::Placement;
 use allod_face_restconf::Restconf;
 use allod_face_restconf::id_manager::{self, IdManager};
 use allod_face_restconf::resource_pools::{self, ResourcePools};
-use allod_face_restconf::yang::{Schema, embedded};
+use allod_face_restconf::yang::embedded;
 use allod_journal::embedded::accepted_losses;
 use allod_reactor::Reactor;
+use allod_reactor::authority::AuthorityDriver;
 use anyhow::{Context, Result, anyhow};
 use tracing::{info, warn};
 use tracing_subscriber::EnvFilter;
@@ -22,7 +24,7 @@ use crate::error::CommandError;
 use crate::index_folder::IndexFolder;
 use crate::journal_location::{JournalLocation, OpenedJournal};
 use crate::security::Security;
-use crate::{open_files, output};
+use crate::{open_files, output, yang_modules};
 
 pub fn run(arguments: ServeArguments) -> Result<(), CommandError> {
     let settings = arguments.settings().map_err(CommandError::Usage)?;
@@ -80,6 +82,9 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
 
     let webhooks = settings.build_webhooks().map_err(CommandError::Usage)?;
     let reactor = Reactor::start(handle.clone(), Arc::new(webhooks), settings.limits.reactor);
+    let authorities = settings.authority_settings();
+    let driver = AuthorityDriver::start(handle.clone(), authorities, settings.limits.reactor);
+    tokio::spawn(define_authorities(handle.clone(), settings.authority_commands().collect()));
 
     let address = listener.address();
     info!(%address, journal = %location, "listening");
@@ -97,6 +102,7 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
         warn!(connections = cut_off, "closed connections that took too long to finish");
     }
     reactor.stop().await;
+    driver.stop().await;
     let stopped = tokio::task::spawn_blocking(move || engine.stop()).await;
     match stopped {
         Ok(Ok(())) => {
@@ -108,6 +114,24 @@ async fn serve(settings: ServerSettings) -> Result<(), CommandError> {
     }
 }
 
+/// Defines the authorities of the configuration, once the journal can be written.
+async fn define_authorities(handle: Handle, commands: Vec<Command>) {
+    for command in commands {
+        loop {
+            match handle.submit(command.clone()).await {
+                Ok(reply) => {
+                    if let Err(refused) = reply.answer {
+                        warn!(refusal = %refused.refusal, "an authority of the configuration was refused");
+                    }
+                    break;
+                }
+                Err(EngineError::Stopping) => return,
+                Err(_) => tokio::time::sleep(Duration::from_millis(200)).await,
+            }
+        }
+    }
+}
+
 /// The RESTCONF interface with all models and their schema.
 fn restconf(
     settings: &ServerSettings,
@@ -115,8 +139,13 @@ fn restconf(
     scheme: &'static str,
 ) -> Result<Arc<Restconf>, CommandError> {
     let build = || {
-        let modules = [embedded::PROTOCOL, id_manager::MODULES, resource_pools::MODULES];
-        let schema = Schema::compile(&modules.concat())
+        let site = match &settings.restconf.modules {
+            Some(folder) => yang_modules::read(folder)?,
+            None => Vec::new(),
+        };
+        let site: Vec<(&str, &str)> = site.iter().map(|(file, text)| (&**file, &**text)).collect();
+        let modules = [embedded::PROTOCOL, id_manager::MODULES, resource_pools::MODULES, &site];
+        let schema = yang_modules::compile(&modules.concat(), &site)
             .map_err(|error| format!("a YANG module is invalid: {error}"))?;
         let schema = Arc::new(schema);
         let id_manager = IdManager::new(Arc::clone(&schema), settings.id_manager.clone())?;

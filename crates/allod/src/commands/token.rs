@@ -40,7 +40,7 @@ pub struct TokenNewArguments {
     #[arg(long)]
     name: String,
 
-    /// Role: reader, writer or admin
+    /// Role: reader, allocator, writer or admin
     #[arg(long)]
     role: Role,
 

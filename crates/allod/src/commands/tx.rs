@@ -62,7 +62,7 @@ struct TransactionAnswer {
 #[serde(rename_all = "snake_case")]
 enum OperationResult {
     Claim { created: bool, claims: Vec<ClaimRow> },
-    Release { existed: bool },
+    Release { existed: bool, claim: Option<ClaimRow> },
     Renew(ClaimRow),
     Confirm(ClaimRow),
     Allocate { consumers: Vec<AllocatedConsumer> },
@@ -145,10 +145,16 @@ fn table(ops: &[Value], results: &[OperationResult]) -> Table {
         match done {
             OperationResult::Claim { created, claims } => {
                 let result = if *created { "new" } else { "unchanged" };
-                claims.iter().for_each(|claim| row("claim", result, Some(claim)));
+                for claim in claims {
+                    let result = if claim.is_settled() { result } else { &claim.state };
+                    row("claim", result, Some(claim));
+                }
             }
-            OperationResult::Release { existed: true } => row("release", "released", None),
-            OperationResult::Release { existed: false } => row("release", "no claim", None),
+            OperationResult::Release { claim: Some(claim), .. } => {
+                row("release", "releasing", Some(claim));
+            }
+            OperationResult::Release { existed: true, .. } => row("release", "released", None),
+            OperationResult::Release { existed: false, .. } => row("release", "no claim", None),
             OperationResult::Renew(claim) => row("renew", "renewed", Some(claim)),
             OperationResult::Confirm(claim) => row("confirm", "permanent", Some(claim)),
             OperationResult::Deallocate { existed: true } => row("deallocate", "released", None),

@@ -71,6 +71,8 @@ pub static KEYS: &[ConfigKey] = config_keys! {
         "How much history to retain: all, since-checkpoint (only what the oldest checkpoint needs), a time such as 30d or 12h, a size such as 10GB or 500MB, or both, such as 30d,10GB";
     "archive" (FOLDER) = "", put_folder(archive),
         "Folder to archive records in before they are trimmed from the journal; without it they are deleted";
+    "authority_targets" (HOSTS) = "", put(authority_targets),
+        "Servers, comma-separated, where authorities may be: host, host:port or *.example.org; empty: all";
 };
 
 impl ConfigKey {

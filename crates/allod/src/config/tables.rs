@@ -3,6 +3,8 @@
 //!
 //! To add one, add a field to the settings of its crate, and a row here. `[policy.rules]` has names chosen by the operator.
 
+use std::path::PathBuf;
+
 use allod_core::blocks::SearchOrder;
 use allod_face_restconf::id_manager::settings::search_order;
 use anyhow::{Context, Result, bail};
@@ -43,6 +45,8 @@ pub static TABLE_KEYS: &[ConfigKey] = config_keys! {
         "Top-level member of JSON errors: odl: errors; rfc: ietf-restconf:errors; auto: rfc below /restconf/data, odl elsewhere";
     "restconf.data_missing" = "auto", put(restconf.data_missing),
         "Status for missing data: 404 or 409; auto: 404 below /restconf/data, 409 elsewhere";
+    "restconf.modules" = "", put_folder(restconf.modules),
+        "Folder with the site's own YANG modules (*.yang), which add nodes to resource-manager pools and requests; read at start";
     "id_manager.node_id" = "2130706433", put(id_manager.node),
         "Number at the end of the names of child pools; OpenDaylight uses the address of its host as a number";
     "id_manager.release_delay_s" = "30", put(id_manager.release_delay_s),
@@ -84,6 +88,11 @@ pub(super) fn read(file: &mut ConfigFile, table: &str, value: toml::Value) -> Re
 
 fn put_order(setting: &mut SearchOrder, text: &str) -> Result<(), String> {
     *setting = search_order(text)?;
+    Ok(())
+}
+
+fn put_folder(setting: &mut Option<PathBuf>, text: &str) -> Result<(), String> {
+    *setting = (!text.is_empty()).then(|| text.into());
     Ok(())
 }
 

@@ -36,6 +36,8 @@ pub struct EventRow {
     capacity: CapacityFields,
     #[serde(flatten)]
     resource: RequestFields,
+    #[serde(flatten)]
+    authority: AuthorityFields,
 }
 
 /// The members of events about providers and consumers.
@@ -66,6 +68,29 @@ struct RequestFields {
     object: Option<String>,
     alarm: Option<String>,
     raised: bool,
+}
+
+/// The members of events about authorities and their claims.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct AuthorityFields {
+    authority: Option<String>,
+    state: Option<String>,
+    reason: Option<String>,
+    attempts: Option<u64>,
+    next_attempt: Option<String>,
+}
+
+impl AuthorityFields {
+    fn notes(&self) -> impl Iterator<Item = String> {
+        let authority = self.authority.iter().map(|name| format!("authority {name}"));
+        let attempts = self.attempts.filter(|attempts| *attempts > 0);
+        let attempts = attempts.map(|attempts| format!("failed attempts: {attempts}"));
+        let next = self.next_attempt.iter().filter(|_| self.reason.is_some());
+        let next = next.map(|at| format!("next {}", format::time(at)));
+        let state = self.state.iter().cloned();
+        authority.chain(state).chain(self.reason.iter().cloned()).chain(attempts).chain(next)
+    }
 }
 
 impl RequestFields {
@@ -141,6 +166,7 @@ impl EventRow {
         }
         parts.extend(self.capacity.notes());
         parts.extend(self.resource.notes());
+        parts.extend(self.authority.notes());
         parts.join(", ")
     }
 

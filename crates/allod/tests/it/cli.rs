@@ -159,6 +159,7 @@ macro_rules! transcripts {
 
 transcripts![
     alarms,
+    authorities,
     capacity,
     claims,
     completions,
@@ -167,6 +168,7 @@ transcripts![
     help,
     history,
     journal,
+    lookups,
     pools,
     secure,
     status,

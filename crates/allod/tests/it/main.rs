@@ -4,6 +4,7 @@
 
 mod attack;
 mod auth;
+mod authorities;
 mod backup;
 mod browser;
 mod cli;

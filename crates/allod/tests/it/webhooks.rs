@@ -4,6 +4,8 @@
 //! beforehand.
 
 mod hook;
+mod inventory;
+mod outside;
 mod requests;
 
 use std::path::Path;
@@ -76,7 +78,7 @@ fn queue(data: &Path, services: &[&str]) {
     };
     let plain = PutRequestPool { config: None, replace: false, put: vec![], withdraw: vec![] };
     let supply = Supply::Ids(IdSupply { start: 1, end: 100, exclude: vec![], alarm_base: 99 });
-    let config = Some(RequestPool { supply, alarms: AlarmSettings::default() });
+    let config = Some(RequestPool::new(supply, AlarmSettings::default()));
     put(PutRequestPool { config, ..plain.clone() });
     for (n, service) in services.iter().enumerate() {
         let request = Request {
@@ -85,6 +87,7 @@ fn queue(data: &Path, services: &[&str]) {
             redeploy: None,
             sync_alloc: false,
             want: Wanted::Id(WantedId::default()),
+            site: Default::default(),
         };
         put(PutRequestPool { put: vec![(format!("k{n}").into(), request)], ..plain.clone() });
     }

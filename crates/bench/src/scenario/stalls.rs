@@ -36,7 +36,14 @@ const WARM_UP: Duration = Duration::from_millis(200);
 /// How long the small clients are measured after the last large answer: the server may have work left, such as freeing memory.
 const COOL_DOWN: Duration = Duration::from_millis(300);
 
-pub fn run(effort: Effort) -> Result<ScenarioReport> {
+/// Runs the cases whose name contains a text, or all.
+pub fn run(effort: Effort, only: Option<&str>) -> Result<ScenarioReport> {
+    let chosen = |case: &&StallCase| only.is_none_or(|only| case.name.contains(only));
+    ensure!(
+        CASES.iter().any(|case| chosen(&case)),
+        "no case of stalls has '{}' in its name",
+        only.unwrap_or_default()
+    );
     let mut fixture = Fixture::new(effort)?;
     let mut report = ScenarioReport::default();
     report.note(format!(
@@ -46,7 +53,7 @@ pub fn run(effort: Effort) -> Result<ScenarioReport> {
     ));
     let mut rows = Vec::new();
     let mut run = 0;
-    for case in CASES {
+    for case in CASES.iter().filter(chosen) {
         if case.checkpoints {
             fixture.restart_with_checkpoints()?;
         }

@@ -9,7 +9,7 @@ pub(super) use report::fits;
 
 use std::sync::Arc;
 
-use super::command::AuthorityCommand;
+use super::command::{AuthorityCommand, Report};
 use super::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ExternalClaimClosed, IdentityDrawn,
 };
@@ -20,6 +20,7 @@ use super::{AuthoritySpec, ExternalClaim, ExternalProgress, ExternalState, Proto
 use crate::alarm::{self, AlarmKind};
 use crate::command::Expect;
 use crate::decide::{Draft, valid};
+use crate::extension;
 use crate::limits::at_most;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
@@ -29,15 +30,33 @@ pub(crate) fn run(draft: &mut Draft<'_>, command: &AuthorityCommand) -> Result<O
         AuthorityCommand::Put { name, spec, expect } => put(draft, name, spec, *expect),
         AuthorityCommand::Delete { name, expect } => delete(draft, name, *expect),
         AuthorityCommand::Report { reference, version, report } => {
-            report::run(draft, *reference, *version, report)
+            let mark = draft.mark();
+            let outcome = report::run(draft, *reference, *version, report)?;
+            let Err(refusal) = extension::claims_decided(draft) else { return Ok(outcome) };
+            // The services cannot be notified now, so the authority is asked again later.
+            draft.back_to(mark);
+            let reason = refusal.to_string().into();
+            let again_ms = draft.now_ms.saturating_add(OUTBOX_FULL_MS);
+            // The outcome at the authority is known, but not stored.
+            let failed = Report::Failed { reason, again_ms, asked: true };
+            report::run(draft, *reference, *version, &failed)
         }
         AuthorityCommand::Resolve { reference, resolution } => {
-            report::resolve(draft, *reference, resolution)
+            let outcome = report::resolve(draft, *reference, resolution)?;
+            extension::claims_decided(draft)?;
+            Ok(outcome)
         }
-        AuthorityCommand::Reconcile(command) => reconcile::decide::run(draft, command),
+        AuthorityCommand::Reconcile(command) => {
+            let outcome = reconcile::decide::run(draft, command)?;
+            extension::claims_decided(draft)?;
+            Ok(outcome)
+        }
         AuthorityCommand::LookUp(command) => lookup::decide::run(draft, command),
     }
 }
+
+/// How long an answer waits for space in the outbox.
+const OUTBOX_FULL_MS: u64 = 10_000;
 
 fn put(
     draft: &mut Draft<'_>,

@@ -3,8 +3,8 @@
 use super::{Command, Op, PutPool};
 use crate::blocks::command::{BlockPoolEdit, BlocksCommand, EditBlocks};
 use crate::pool::Labels;
-use crate::requests::Request;
 use crate::requests::command::{EditRequests, RequestPoolEdit, RequestsCommand};
+use crate::requests::{Request, SiteNode, SiteNodes};
 
 impl Command {
     /// The fewest bytes that the command takes in the journal if all that it lists is new: its texts, and two bytes for each
@@ -63,8 +63,11 @@ fn requests(edit: &EditRequests) -> usize {
     let pools = edit.pools.iter().map(|(_, edit)| match edit {
         RequestPoolEdit::Remove => 0,
         RequestPoolEdit::Put(put) | RequestPoolEdit::PutOver(_, put) => {
+            let config = put.config.as_ref().map_or(0, |config| site(&config.site));
             let written = put.put.iter().map(|(key, one)| key.len() + request(one));
-            written.sum::<usize>() + put.withdraw.iter().map(|key| key.len()).sum::<usize>()
+            config
+                + written.sum::<usize>()
+                + put.withdraw.iter().map(|key| key.len()).sum::<usize>()
         }
         RequestPoolEdit::Requests(edits) => {
             edits.iter().map(|one| one.key.len() + one.after.as_ref().map_or(0, request)).sum()
@@ -74,5 +77,10 @@ fn requests(edit: &EditRequests) -> usize {
 }
 
 fn request(request: &Request) -> usize {
-    request.user.len() + request.services.iter().map(|service| service.len()).sum::<usize>()
+    let services = request.services.iter().map(|service| service.len()).sum::<usize>();
+    request.user.len() + services + site(&request.site)
+}
+
+fn site(nodes: &SiteNodes) -> usize {
+    nodes.iter().map(SiteNode::bytes).sum()
 }

@@ -51,7 +51,7 @@ pub(super) fn put(draft: &mut Draft<'_>, put: &PutPool) -> Result<Outcome, Refus
 }
 
 /// Refuses an authority that does not exist, and options that only a pool without one can have.
-fn ensure_authority(draft: &Draft<'_>, spec: &PoolSpec) -> Result<(), Refusal> {
+pub(crate) fn ensure_authority(draft: &Draft<'_>, spec: &PoolSpec) -> Result<(), Refusal> {
     let Some(authority) = &spec.authority else { return Ok(()) };
     if !draft.state.authorities.by_name.contains_key(authority) {
         let authority = authority.clone();
@@ -82,7 +82,7 @@ fn ensure_same_authority(draft: &Draft<'_>, pool: &Pool, spec: &PoolSpec) -> Res
 }
 
 /// Refuses a pool with claims at its authority.
-fn ensure_no_external_claims(draft: &Draft<'_>, pool: &Pool) -> Result<(), Refusal> {
+pub(crate) fn ensure_no_external_claims(draft: &Draft<'_>, pool: &Pool) -> Result<(), Refusal> {
     let claims = draft.state.authorities.claims_in(&pool.name).take(SAMPLE).count() as u64;
     match claims {
         0 => Ok(()),

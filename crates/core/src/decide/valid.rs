@@ -8,7 +8,7 @@ use crate::command::ClaimOp;
 use crate::limits::{Limits, at_most};
 use crate::pool::{Labels, PoolSpec};
 use crate::refusal::Refusal;
-use crate::requests::{Request, RequestPool, Supply};
+use crate::requests::{Request, RequestPool, SiteNode, SiteNodes, Supply};
 use crate::span::Span;
 use crate::state::pool::Pool;
 use crate::value::{Kind, NotAValue, ValueText};
@@ -35,7 +35,11 @@ pub(crate) fn name(what: &str, name: &str, limits: &Limits) -> Result<(), Refusa
 
 /// Refuses a text that not every interface can represent: XML and YANG have neither most control characters nor
 /// noncharacters, so that what is exported could not be written back. `is_refused`: further characters to refuse.
-fn representable(what: &str, text: &str, is_refused: impl Fn(char) -> bool) -> Result<(), Refusal> {
+pub(crate) fn representable(
+    what: &str,
+    text: &str,
+    is_refused: impl Fn(char) -> bool,
+) -> Result<(), Refusal> {
     let never = |char: char| {
         let plane_end = u32::from(char) & 0xfffe == 0xfffe;
         let is_noncharacter = plane_end || ('\u{fdd0}'..='\u{fdef}').contains(&char);
@@ -92,6 +96,7 @@ pub(crate) fn ttl(ttl_ms: Option<u64>, limits: &Limits) -> Result<(), Refusal> {
 /// Validates the lengths of a request's texts.
 pub(crate) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal> {
     let services = &request.services;
+    site_data(&request.site, limits)?;
     at_most("services_per_request_max", limits.services_per_request_max, services.len() as u64)?;
     services
         .iter()
@@ -99,9 +104,15 @@ pub(crate) fn request(request: &Request, limits: &Limits) -> Result<(), Refusal>
         .try_for_each(|text| at_most("owner_bytes_max", limits.owner_bytes_max, text.len() as u64))
 }
 
+fn site_data(nodes: &SiteNodes, limits: &Limits) -> Result<(), Refusal> {
+    let bytes: usize = nodes.iter().map(SiteNode::bytes).sum();
+    at_most("site_data_bytes_max", limits.site_data_bytes_max, bytes as u64)
+}
+
 /// Validates the configuration of a request pool. The blocks of its ranges are counted before a list of them is made.
 pub(crate) fn request_pool(config: &RequestPool, limits: &Limits) -> Result<(), Refusal> {
     let at_most = |parts| at_most("ranges_per_pool_max", limits.ranges_per_pool_max, parts as u64);
+    site_data(&config.site, limits)?;
     match &config.supply {
         Supply::Ids(supply) => at_most(supply.exclude.len() + 1)?,
         Supply::Addresses(supply) => {

@@ -77,7 +77,8 @@ impl State {
 
     fn request_answered(&mut self, event: &RequestAnswered) {
         let (key, request) = (event.key.clone(), Arc::new(event.request.clone()));
-        let now = AnsweredRequest { key, request, answer: event.answer.clone() };
+        let (answer, version) = (event.answer.clone(), event.version);
+        let now = AnsweredRequest { key, request, answer, version };
         self.request_changed(&event.pool, &event.key, Some(now));
     }
 

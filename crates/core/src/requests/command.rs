@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Request, RequestPool};
+use super::{AnswerRequest, Request, RequestPool};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RequestsCommand {
     Edit(EditRequests),
+    Answer(AnswerRequest),
     /// Adds a request if it can be granted at once; otherwise changes nothing.
     Allocate(FindValue),
     /// Answers what [`RequestsCommand::Allocate`] would get. Changes nothing.
@@ -17,7 +18,9 @@ impl RequestsCommand {
     /// Whether it creates, reconfigures or removes a pool.
     pub(crate) fn changes_pools(&self) -> bool {
         match self {
-            RequestsCommand::Allocate(_) | RequestsCommand::Find(_) => false,
+            RequestsCommand::Answer(_)
+            | RequestsCommand::Allocate(_)
+            | RequestsCommand::Find(_) => false,
             RequestsCommand::Edit(edit) => edit.pools.iter().any(|(_, edit)| match edit {
                 RequestPoolEdit::Remove => true,
                 RequestPoolEdit::Put(put) | RequestPoolEdit::PutOver(_, put) => {

@@ -4,6 +4,7 @@
 //! - `find`: a request that is added only if it is granted
 //! - `answer`: the value for one request; `group`: one value for requests that share it
 //! - `answering`: answers open requests one after the other; `retry`: answers failed requests when values become free
+//! - `outside`: requests that an allocator or an authority answers
 //! - `alarms`, `notify`: what follows from new answers
 
 mod alarms;
@@ -13,6 +14,7 @@ mod edit;
 mod find;
 mod group;
 mod notify;
+mod outside;
 mod retry;
 
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use std::sync::Arc;
 use super::command::RequestsCommand;
 use super::refusal::RequestsRefusal;
 use super::state::Requests;
+use crate::authority::event::AuthorityEvent;
 use crate::decide::Draft;
 use crate::event::{ClaimEvent, Event};
 use crate::receipt::Outcome;
@@ -30,6 +33,7 @@ use notify::Notifications;
 pub(crate) fn run(draft: &mut Draft<'_>, command: &RequestsCommand) -> Result<Outcome, Refusal> {
     match command {
         RequestsCommand::Edit(edit) => edit::run(draft, edit),
+        RequestsCommand::Answer(answer) => outside::answer(draft, answer),
         RequestsCommand::Allocate(find) => find::allocate(draft, find),
         RequestsCommand::Find(find) => find::find(draft, find),
     }
@@ -53,11 +57,18 @@ pub(crate) fn claims_decided(draft: &mut Draft<'_>) -> Result<(), Refusal> {
         let pool = match event {
             Event::Claim(ClaimEvent::Released(event)) => &event.pool,
             Event::Claim(ClaimEvent::Granted(event)) => &event.pool,
+            Event::Authority(AuthorityEvent::Progressed(event)) => &event.pool,
+            Event::Authority(AuthorityEvent::Closed(event)) => &event.pool,
             _ => return false,
         };
         draft.state.pool(pool).is_some_and(|pool| pool.requests().is_some())
     });
-    if concerned { follow_up(draft, Notifications::default()) } else { Ok(()) }
+    if !concerned {
+        return Ok(());
+    }
+    let mut notifications = Notifications::default();
+    outside::claims_changed(draft, &mut notifications)?;
+    follow_up(draft, notifications)
 }
 
 /// Tries failed requests again that are due: those of a pool, or groups.

@@ -26,12 +26,16 @@ pub struct RequestAnswered {
     pub key: Arc<str>,
     pub request: Request,
     pub answer: Answer,
+    /// Only of a request that is answered from outside, else 0: the position at which it asked.
+    pub version: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestWithdrawn {
     pub pool: Arc<str>,
     pub key: Arc<str>,
+    /// As in [`RequestAnswered`].
+    pub version: u64,
 }
 
 /// Failed requests that can perhaps be granted are answered a few at a time. This says where the next tick continues.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::state::Class;
 use super::{Answer, Wanted};
+use crate::authority::ExternalState;
 use crate::state::State;
 use crate::state::pool::Pool;
 
 /// Granted requests hold a claim, failed ones do not, and the derived indexes match the requests.
-pub(crate) fn check(pool: &Pool) -> Vec<String> {
+pub(crate) fn check(state: &State, pool: &Pool) -> Vec<String> {
     let mut wrong = Vec::new();
     let Some(requests) = pool.requests() else { return wrong };
     if requests.hosts.as_ref().is_some_and(|hosts| !hosts.is_sound(&pool.free)) {
@@ -25,8 +26,11 @@ pub(crate) fn check(pool: &Pool) -> Vec<String> {
             (Answer::Granted, None) => {
                 wrong.push(format!("request '{key}' is granted but holds nothing"));
             }
-            (Answer::Failed(_), Some(_)) => {
-                wrong.push(format!("request '{key}' has failed but holds a value"));
+            (Answer::Failed(_) | Answer::Wanted, Some(_)) if !is_releasing(state, pool, key) => {
+                wrong.push(format!("request '{key}' is not granted but holds a value"));
+            }
+            (Answer::Wanted, None) if requests.config.answers_itself() => {
+                wrong.push(format!("request '{key}' is not answered"));
             }
             _ => {}
         }
@@ -45,6 +49,12 @@ pub(crate) fn check(pool: &Pool) -> Vec<String> {
         wrong.push("the waiting lists have requests that are not failed".into());
     }
     wrong
+}
+
+/// Whether the authority has not confirmed yet that the value is released.
+fn is_releasing(state: &State, pool: &Pool, key: &str) -> bool {
+    let claim = state.authorities.claim(&pool.name, key);
+    claim.is_some_and(|claim| claim.progress.state == ExternalState::Releasing)
 }
 
 /// The index of groups matches the requests, and all members of a group hold the same id.

@@ -18,6 +18,22 @@ refusals! {
                      withdraw the request there"
                 ),
             };
+        /// The allocator of the pool answers later, and the command needs an answer at once.
+        AnsweredOutside { pool: Arc<str> }
+            => "answered_outside", Change,
+               "the allocator of pool '{pool}' is outside and answers later; write a request and read its response";
+        /// Only the requests of a pool with an external allocator can be answered by a client.
+        AnswersItself { pool: Arc<str> }
+            => "answers_itself", Change, "pool '{pool}' has no external allocator; its responses are read only";
+        RequestUnknown { pool: Arc<str>, key: Arc<str> }
+            => "request_unknown", Reread, "pool '{pool}' has no request '{key}'";
+        /// The answer has a value that the request does not want.
+        AnswerDiffers { pool: Arc<str>, key: Arc<str>, wanted: String }
+            => "answer_differs", Change, "request '{key}' in pool '{pool}' wants {wanted}";
+        /// The allocator of a pool with requests cannot be changed.
+        AllocatorInUse { pool: Arc<str>, requests: u64 }
+            => "allocator_in_use", WaitForRelease,
+               "pool '{pool}' has {requests} requests, so its allocator cannot be changed; withdraw them first";
         /// Something has changed since the state that an edit is based on.
         Changed { at: u64 }
             => "resources_changed", Reread, "the pools have changed at position {at}, after they were read";

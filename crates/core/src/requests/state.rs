@@ -18,6 +18,8 @@ pub struct AnsweredRequest {
     pub key: Arc<str>,
     pub request: Arc<Request>,
     pub answer: Answer,
+    /// As in [`super::event::RequestAnswered`].
+    pub version: u64,
 }
 
 #[derive(Debug, Clone)]

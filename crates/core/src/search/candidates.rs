@@ -24,6 +24,16 @@ const TREE_SIZES_MAX: usize = 1_000_000;
 /// A tree that finds no candidate within this number of tries yields to the next tree.
 const TRIES_PER_TURN: usize = 10_000;
 
+/// The approximate size of an entry of an unfinished tree, and of a remembered assignment without its providers.
+const TREE_ENTRY_BYTES: u64 = 32;
+const ASSIGNMENT_BYTES: u64 = 48;
+
+/// The memory that a search needs beside its result, for so many candidates.
+pub(super) fn work_bytes_max(found: u64) -> u64 {
+    (TREE_SIZES_MAX as u64 * TREE_ENTRY_BYTES)
+        .saturating_add(found.saturating_mul(ASSIGNMENT_BYTES))
+}
+
 pub fn candidates(
     view: CapacityView<'_>,
     query: &CandidateQuery,

@@ -1,5 +1,6 @@
-//! The result of a search. All candidates share a few large vectors, so thousands of them need few allocations.
+//! The result of a search. All candidates share a few lists of large chunks, so thousands of them need few allocations.
 
+use super::chunks::{self, ChunkedList, ChunkedSlices, SliceAt};
 use super::{CandidateQuery, LimitHit};
 use crate::state::capacity::bits::Bits;
 use crate::state::capacity::names::NameIx;
@@ -8,10 +9,13 @@ use crate::view::capacity::CapacityView;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Candidates {
-    rows: Vec<CandidateEnds>,
-    amounts: Vec<(ProviderIx, NameIx, u64)>,
+    rows: ChunkedList<CandidateRow>,
+    amounts: ChunkedSlices<Amount>,
     /// The providers of the unsuffixed group first, then one for each suffixed group.
-    servers: Vec<ProviderIx>,
+    servers: ChunkedSlices<ProviderIx>,
+    /// Buffers for the candidate that is added. They are empty otherwise.
+    next_amounts: Vec<Amount>,
+    next_servers: Vec<ProviderIx>,
     /// The number of suffixed groups.
     suffixed: usize,
     /// Whether there is an unsuffixed group.
@@ -23,11 +27,13 @@ pub struct Candidates {
     pub steps: u64,
 }
 
+type Amount = (ProviderIx, NameIx, u64);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct CandidateEnds {
+struct CandidateRow {
     anchor: ProviderIx,
-    amounts_end: usize,
-    servers_end: usize,
+    amounts: SliceAt,
+    servers: SliceAt,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +66,14 @@ impl<'a> Candidate<'a> {
 }
 
 impl Candidates {
+    /// The most memory that a number of candidates with a number of entries needs.
+    pub(super) fn bytes_max(candidates: u64, entries: u64) -> u64 {
+        let rows = candidates.saturating_mul(size_of::<CandidateRow>() as u64);
+        // The entries are amounts and providers.
+        let entries = entries.saturating_mul(size_of::<Amount>() as u64);
+        rows.saturating_add(chunks::bytes_max(entries))
+    }
+
     pub(super) fn new(query: &CandidateQuery) -> Candidates {
         let suffixed = query.groups.iter().filter(|group| !group.suffix.is_empty()).count();
         let unsuffixed = suffixed < query.groups.len();
@@ -71,37 +85,37 @@ impl Candidates {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.len() == 0
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Candidate<'_>> {
-        (0..self.rows.len()).map(|at| self.at(at))
+        self.rows.iter().map(|row| self.candidate(row))
     }
 
     /// All providers that occur in a candidate, with duplicates.
     pub fn providers(&self) -> impl Iterator<Item = ProviderIx> {
         let anchors = self.rows.iter().map(|row| row.anchor);
-        let givers = self.amounts.iter().map(|(provider, ..)| *provider);
-        anchors.chain(givers).chain(self.servers.iter().copied())
+        let givers = self.amounts.entries().map(|(provider, ..)| *provider);
+        anchors.chain(givers).chain(self.servers.entries().copied())
     }
 
-    /// The approximate size in memory.
+    /// The size in memory.
     pub fn bytes(&self) -> usize {
-        size_of_val(&self.rows[..])
-            + size_of_val(&self.amounts[..])
-            + size_of_val(&self.servers[..])
+        let buffers = self.next_amounts.capacity() * size_of::<Amount>()
+            + self.next_servers.capacity() * size_of::<ProviderIx>();
+        self.rows.bytes() + self.amounts.bytes() + self.servers.bytes() + buffers
     }
 
     /// The candidate with this number, from 0 to `len() - 1`.
     pub fn at(&self, at: usize) -> Candidate<'_> {
-        let row = self.rows[at];
-        let before = at.checked_sub(1).map(|before| self.rows[before]);
-        let amounts_start = before.map_or(0, |before| before.amounts_end);
-        let servers_start = before.map_or(0, |before| before.servers_end);
+        self.candidate(self.rows.at(at))
+    }
+
+    fn candidate(&self, row: &CandidateRow) -> Candidate<'_> {
         Candidate {
             anchor: row.anchor,
-            amounts: &self.amounts[amounts_start..row.amounts_end],
-            servers: &self.servers[servers_start..row.servers_end],
+            amounts: self.amounts.slice(row.amounts),
+            servers: self.servers.slice(row.servers),
             suffixed: self.suffixed,
             unsuffixed: self.unsuffixed,
         }
@@ -112,42 +126,32 @@ impl Candidates {
     pub(super) fn push(
         &mut self,
         anchor: ProviderIx,
-        amounts: impl IntoIterator<Item = (ProviderIx, NameIx, u64)>,
+        amounts: impl IntoIterator<Item = Amount>,
         unsuffixed: impl IntoIterator<Item = ProviderIx>,
         suffixed: impl IntoIterator<Item = ProviderIx>,
     ) -> usize {
-        let amounts_start = self.amounts.len();
-        self.amounts.extend(amounts);
-        self.amounts[amounts_start..].sort_unstable();
-        let mut end = amounts_start;
-        for at in amounts_start..self.amounts.len() {
-            let (provider, class, amount) = self.amounts[at];
-            match end.checked_sub(1).filter(|last| *last >= amounts_start) {
-                Some(last) if (self.amounts[last].0, self.amounts[last].1) == (provider, class) => {
-                    self.amounts[last].2 += amount;
-                }
-                _ => {
-                    self.amounts[end] = (provider, class, amount);
-                    end += 1;
-                }
+        let (parts, servers) = (&mut self.next_amounts, &mut self.next_servers);
+        parts.extend(amounts);
+        parts.sort_unstable();
+        parts.dedup_by(|next, kept| {
+            let is_same = (next.0, next.1) == (kept.0, kept.1);
+            if is_same {
+                kept.2 += next.2;
             }
-        }
-        self.amounts.truncate(end);
-
-        let servers_start = self.servers.len();
+            is_same
+        });
         for server in unsuffixed {
-            if !self.servers[servers_start..].contains(&server) {
-                self.servers.push(server);
+            if !servers.contains(&server) {
+                servers.push(server);
             }
         }
-        self.servers.extend(suffixed);
-        let row = CandidateEnds {
-            anchor,
-            amounts_end: self.amounts.len(),
-            servers_end: self.servers.len(),
-        };
-        self.rows.push(row);
-        (row.amounts_end - amounts_start) + (row.servers_end - servers_start)
+        servers.extend(suffixed);
+        let written = parts.len() + servers.len();
+        let (amounts, servers_at) = (self.amounts.add(parts), self.servers.add(servers));
+        parts.clear();
+        servers.clear();
+        self.rows.push(CandidateRow { anchor, amounts, servers: servers_at });
+        written
     }
 }
 
@@ -155,7 +159,7 @@ impl Candidates {
 /// or, for requests before 1.29, the serving providers only.
 pub fn summaries(view: CapacityView<'_>, found: &Candidates) -> Vec<ProviderIx> {
     let capacity = view.capacity;
-    let givers: Bits = found.amounts.iter().map(|(provider, ..)| *provider).collect();
+    let givers: Bits = found.amounts.entries().map(|(provider, ..)| *provider).collect();
     if !found.nested || !capacity.is_nested() {
         return givers.iter().collect();
     }

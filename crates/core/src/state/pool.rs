@@ -174,7 +174,9 @@ impl Pool {
     /// When the next quarantine, lease or cleanup of this pool is due.
     pub(crate) fn next_due_ms(&self) -> Option<u64> {
         let quarantine = self.quarantine.first().map(|&(at, _)| at);
-        let lease = if self.spec.reap { self.first_lease().map(|(at, _)| at) } else { None };
+        // Values of an authority are never taken over here, so an expired claim would stay for ever.
+        let reaps = self.spec.reap || self.spec.authority.is_some();
+        let lease = if reaps { self.first_lease().map(|(at, _)| at) } else { None };
         quarantine.into_iter().chain(lease).chain(self.extension.next_due_ms()).min()
     }
 

@@ -42,6 +42,7 @@ mod random_requests;
 mod refusals;
 mod request_addresses;
 mod request_groups;
+mod request_outside;
 mod request_pools;
 mod request_steps;
 mod strategies;

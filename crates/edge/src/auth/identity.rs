@@ -6,23 +6,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::Access;
 
-/// A role; each includes the ones before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A role. An admin has all of them, and every role may read. [`Role::includes`] says the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     Reader,
+    /// Answers requests to pools with an external allocator, and changes nothing else.
+    Allocator,
     Writer,
     Admin,
 }
 
 impl Role {
-    pub const ALL: [Role; 3] = [Role::Reader, Role::Writer, Role::Admin];
+    pub const ALL: [Role; 4] = [Role::Reader, Role::Allocator, Role::Writer, Role::Admin];
 
     pub fn name(self) -> &'static str {
         match self {
             Role::Reader => "reader",
+            Role::Allocator => "allocator",
             Role::Writer => "writer",
             Role::Admin => "admin",
         }
+    }
+
+    /// Whether this role may do what the other one may.
+    pub fn includes(self, other: Role) -> bool {
+        match other {
+            Role::Reader => true,
+            Role::Allocator | Role::Writer | Role::Admin => self == other || self == Role::Admin,
+        }
+    }
+
+    /// Whether a client with this role may use a route.
+    pub fn admits(self, access: Access) -> bool {
+        let may_answer = access == Access::Answer && self == Role::Allocator;
+        may_answer || Role::needed(access).is_none_or(|needed| self.includes(needed))
     }
 
     /// The role that a route requires; `None` if the edge requires none.
@@ -31,7 +48,8 @@ impl Role {
             // For `Authenticated` the face decides.
             Access::Open | Access::Authenticated => None,
             Access::Read => Some(Role::Reader),
-            Access::Write => Some(Role::Writer),
+            // Also the role allocator, for which the face decides.
+            Access::Answer | Access::Write => Some(Role::Writer),
             Access::Admin => Some(Role::Admin),
         }
     }
@@ -42,7 +60,9 @@ impl FromStr for Role {
 
     fn from_str(text: &str) -> Result<Role, String> {
         let known = Role::ALL.into_iter().find(|role| role.name() == text);
-        known.ok_or_else(|| format!("unknown role '{text}'; expected reader, writer or admin"))
+        known.ok_or_else(|| {
+            format!("unknown role '{text}'; expected reader, allocator, writer or admin")
+        })
     }
 }
 
@@ -81,6 +101,8 @@ impl Principal {
             Some(Role::Admin)
         } else if self.has_role("service") {
             Some(Role::Writer)
+        } else if self.has_role("allocator") {
+            Some(Role::Allocator)
         } else if self.has_role("reader") || self.has_role("member") {
             Some(Role::Reader)
         } else {
@@ -119,6 +141,11 @@ impl Identity {
         }
     }
 
+    /// Whether the client has this role, or one that includes it.
+    pub fn has(&self, needed: Role) -> bool {
+        self.role().is_some_and(|role| role.includes(needed))
+    }
+
     /// The scope of the token, as in the tokens file; `None` if it is not restricted.
     pub fn scope(&self) -> Option<&str> {
         match self {
@@ -141,5 +168,27 @@ impl Identity {
 impl TokenIdentity {
     pub(super) fn has_expired(&self, now_ms: u64) -> bool {
         self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn role_admits_what_it_includes() {
+        use Access::{Admin, Answer, Authenticated, Open, Read, Write};
+        for (role, admitted) in [
+            (Role::Reader, vec![Open, Authenticated, Read]),
+            (Role::Allocator, vec![Open, Authenticated, Read, Answer]),
+            (Role::Writer, vec![Open, Authenticated, Read, Answer, Write]),
+            (Role::Admin, vec![Open, Authenticated, Read, Answer, Write, Admin]),
+        ] {
+            let all = [Open, Authenticated, Read, Answer, Write, Admin];
+            let found: Vec<Access> = all.into_iter().filter(|one| role.admits(*one)).collect();
+            assert_eq!(found, admitted, "{}", role.name());
+        }
+        assert!(!Role::Writer.includes(Role::Allocator));
+        assert!(!Role::Allocator.includes(Role::Writer));
     }
 }

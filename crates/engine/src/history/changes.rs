@@ -62,10 +62,10 @@ pub struct HistoryPage {
 impl ChangeQuery {
     pub(super) fn fits(&self, event: &Event) -> bool {
         let Some(about) = Projection::of(event) else { return false };
-        if matches!(event, Event::Capacity(_)) {
-            return self.fits_capacity(&about);
-        }
-        let Some(pool) = about.pool else { return false };
+        let Some(pool) = about.pool else {
+            let is_shown = matches!(event, Event::Capacity(_) | Event::Authority(_));
+            return is_shown && self.fits_without_pool(&about);
+        };
         let same = |asked: &Option<Arc<str>>, found: Option<&Arc<str>>| {
             asked.as_ref().is_none_or(|asked| Some(asked) == found)
         };
@@ -82,8 +82,8 @@ impl ChangeQuery {
             && self.consumer.is_none()
     }
 
-    /// Capacity events have no pool, key or owner.
-    fn fits_capacity(&self, about: &Projection<'_>) -> bool {
+    /// Events of capacity and of authorities have no pool, key or owner.
+    fn fits_without_pool(&self, about: &Projection<'_>) -> bool {
         self.pool_prefix.is_empty()
             && self.pool.is_none()
             && self.key.is_none()

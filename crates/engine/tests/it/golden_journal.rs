@@ -325,22 +325,30 @@ fn resource_script() -> Vec<(u64, Command)> {
     let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
     let lan = |start, end| {
         let supply = Supply::Ids(IdSupply { start, end, exclude: vec![], alarm_base: end - start });
-        RequestPool { supply, alarms }
+        RequestPool::new(supply, alarms)
     };
-    let nets = RequestPool {
-        supply: Supply::Addresses(AddressSupply {
-            subnets: vec![Subnet { address: 0x0a00_0000, len: 29 }],
-            ..AddressSupply::default()
-        }),
-        alarms,
-    };
+    let nets = Supply::Addresses(AddressSupply {
+        subnets: vec![Subnet { address: 0x0a00_0000, len: 29 }],
+        ..AddressSupply::default()
+    });
+    let nets = RequestPool::new(nets, alarms);
     let put = |config: Option<RequestPool>, put: Vec<(Arc<str>, Request)>, withdraw: &[&str]| {
         let withdraw = withdraw.iter().map(|key| Arc::from(*key)).collect();
         RequestPoolEdit::Put(Box::new(PutRequestPool { config, replace: false, put, withdraw }))
     };
     let ask = |key: &str, want: Wanted| {
         let (user, services) = ("admin".into(), vec!["/services/vpn{a}".into()]);
-        (key.into(), Request { user, services, redeploy: None, sync_alloc: false, want })
+        (
+            key.into(),
+            Request {
+                user,
+                services,
+                redeploy: None,
+                sync_alloc: false,
+                want,
+                site: Default::default(),
+            },
+        )
     };
     let id = |sync| Wanted::Id(WantedId { sync: Some(sync), ..WantedId::default() });
     let net = |size| Wanted::Prefix(WantedPrefix { size, invert: false, start: None });
@@ -368,7 +376,7 @@ fn resource_script() -> Vec<(u64, Command)> {
 fn parts_script() -> Vec<(u64, Command)> {
     let lan = |end| {
         let supply = Supply::Ids(IdSupply { start: 1, end, exclude: vec![], alarm_base: 9 });
-        RequestPool { supply, alarms: AlarmSettings::default() }
+        RequestPool::new(supply, AlarmSettings::default())
     };
     let ask = |key: &str| {
         let want = Wanted::Id(WantedId::default());
@@ -378,6 +386,7 @@ fn parts_script() -> Vec<(u64, Command)> {
             redeploy: None,
             sync_alloc: false,
             want,
+            site: Default::default(),
         };
         (key.into(), request)
     };

@@ -7,8 +7,7 @@ use allod_core::authority::{ExternalClaim, ExternalState, RefusalCode};
 use allod_core::capacity::Uuid;
 use allod_core::receipt::ClaimIn;
 use allod_core::refusal::Refusal;
-use allod_core::state::State;
-use allod_core::view::{self, Page};
+use allod_core::view::{self, Page, State};
 use allod_edge::{Problem, Reply};
 use allod_engine::CommitPoint;
 use http::StatusCode;
@@ -132,7 +131,7 @@ pub(crate) async fn claimed(
     };
     let external = found.external.as_deref().unwrap_or(claim);
     Ok(match external.progress.state {
-        ExternalState::Refused => refused(external, &at, detail),
+        ExternalState::Refused => refused(external, None, &at, detail),
         ExternalState::Held => found.reply(StatusCode::CREATED, now_ms, &at, detail),
         ExternalState::Wanted
         | ExternalState::Stuck
@@ -142,7 +141,12 @@ pub(crate) async fn claimed(
 }
 
 /// The refusal of an authority as a problem.
-pub(crate) fn refused(claim: &ExternalClaim, at: &CommitPoint, detail: ReasonDetail) -> Reply {
+pub(crate) fn refused(
+    claim: &ExternalClaim,
+    op: Option<usize>,
+    at: &CommitPoint,
+    detail: ReasonDetail,
+) -> Reply {
     let (code, title, advice) = match claim.progress.code {
         Some(RefusalCode::Taken) => ("taken", "value taken", "wait_for_release"),
         Some(RefusalCode::Exhausted) => ("exhausted", "pool exhausted", "wait_for_release"),
@@ -160,11 +164,11 @@ pub(crate) fn refused(claim: &ExternalClaim, at: &CommitPoint, detail: ReasonDet
         format!("authority '{authority}' has refused: {reason}"),
     );
     let (pool, key) = (Some(&*claim.request.pool), Some(&*claim.request.key));
-    let members = RefusalMembers { advice, pool, key, ..RefusalMembers::default() };
+    let members = RefusalMembers { op, advice, pool, key, ..RefusalMembers::default() };
     to_wire::at_position(problem.reply_with(members), at)
 }
 
-/// The reply to a release of which an authority must be told.
+/// The reply to a release that an authority must confirm.
 pub(crate) async fn released(
     native: &Native,
     claim: &ExternalClaim,

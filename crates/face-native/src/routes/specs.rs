@@ -47,7 +47,7 @@ pub(super) const IDEMPOTENCY_KEY: &HeaderSpec = &HeaderSpec {
     about: "A request that is repeated with the same key gets the stored answer and is not carried out again.",
 };
 
-const PREFER: &HeaderSpec = &HeaderSpec {
+pub(super) const PREFER: &HeaderSpec = &HeaderSpec {
     name: "Prefer",
     about: "`wait=N`: in a pool with an authority, wait up to N seconds for its answer.",
 };
@@ -68,6 +68,7 @@ pub(super) const GUARDED_PUT: RequestSpec =
 
 pub(super) const PROBLEM: Option<&str> = Some("Problem");
 pub(super) const CLAIM: Option<&str> = Some("Claim");
+pub(super) const LOOK_UP: Option<&str> = Some("LookUp");
 pub(super) const AUTHORITY: Option<&str> = Some("Authority");
 
 pub(super) const MALFORMED: ReplySpec =
@@ -79,6 +80,7 @@ pub(super) const UNKNOWN_NAME: ReplySpec = ReplySpec(
 );
 pub(super) const NO_POOL: ReplySpec = ReplySpec(404, PROBLEM, "The pool does not exist.");
 pub(super) const NO_AUTHORITY: ReplySpec = ReplySpec(404, PROBLEM, "The authority does not exist.");
+pub(super) const NO_LOOK_UP: ReplySpec = ReplySpec(404, PROBLEM, "The look-up does not exist.");
 pub(super) const NOT_HELD: ReplySpec =
     ReplySpec(404, PROBLEM, "The pool does not exist, or the key holds nothing.");
 pub(super) const KEPT: ReplySpec = ReplySpec(

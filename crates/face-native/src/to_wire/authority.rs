@@ -1,12 +1,15 @@
 //! Translates authorities and their claims, and says how much of an authority's errors a client may read.
 
 use allod_core::authority::{
-    Authorities, Authority, ExternalClaim, ExternalProgress, ExternalState, Protocol, RefusalCode,
-    SqlStatements,
+    Authority, ExternalClaim, ExternalCounts, ExternalProgress, ExternalState, LookUpCounts,
+    LookUpState, Protocol, RefusalCode, SqlStatements,
 };
 use allod_core::receipt::ClaimIn;
+use allod_core::view::authority::{authorities, pool_count};
 use allod_edge::{Call, Role};
+use allod_engine::Snapshot;
 
+use crate::claims::external::FoundClaim;
 use crate::wire::{self, LabelsOf, Seconds, Time, UuidText};
 
 /// How much a client may read of why an authority has refused or failed. The texts come from the authority and may tell
@@ -114,33 +117,51 @@ const OLDEST_EXAMINED: usize = 100;
 /// The state of an authority, apart from its definition.
 #[derive(Debug)]
 pub(crate) struct AuthorityStatus {
-    state: &'static str,
+    condition: &'static str,
     pools: usize,
-    counts: allod_core::authority::ExternalCounts,
+    counts: ExternalCounts,
+    lookups: LookUpCounts,
     oldest_ms: Option<u64>,
     last_error: Option<String>,
+    oldest: Option<FoundClaim>,
+    now_ms: u64,
+    detail: ReasonDetail,
 }
 
 impl AuthorityStatus {
     pub(crate) fn of(
-        all: &Authorities,
+        snapshot: &Snapshot<'_>,
         name: &str,
         authority: &Authority,
-        pools: usize,
-        now_ms: u64,
         detail: ReasonDetail,
     ) -> AuthorityStatus {
-        let counts = all.counts(name);
+        let Snapshot { state, now_ms, .. } = *snapshot;
+        let (all, pools) = (authorities(state), pool_count(state, name));
+        let (counts, lookups) = (all.counts(name), all.lookup_counts(name));
         let failed = all.open(name).take(OLDEST_EXAMINED).find_map(|claim| {
             reason(&claim.progress, detail).filter(|_| claim.progress.attempts > 0)
         });
-        let state = match failed {
-            _ if counts.of(ExternalState::Wanted) >= authority.spec.queue_max => "busy",
+        let busy = counts.of(ExternalState::Wanted) >= authority.spec.queue_max;
+        let condition = match failed {
+            _ if busy => "busy",
             Some(_) => "failing",
             None => "ok",
         };
         let oldest_ms = all.oldest_ms(name).map(|since_ms| now_ms.saturating_sub(since_ms));
-        AuthorityStatus { state, pools, counts, oldest_ms, last_error: failed.map(str::to_owned) }
+        let oldest =
+            all.open(name).next().map(|claim| FoundClaim::of_external(snapshot.state, claim));
+        let last_error = failed.map(str::to_owned);
+        AuthorityStatus {
+            condition,
+            pools,
+            counts,
+            lookups,
+            oldest_ms,
+            last_error,
+            oldest,
+            now_ms,
+            detail,
+        }
     }
 }
 
@@ -176,7 +197,9 @@ pub(crate) fn authority<'a>(
         timeout: Seconds { ms: spec.timeout_ms },
         queue_max: spec.queue_max,
         alarm_after: Seconds { ms: spec.alarm_after_ms },
-        state: status.state,
+        poll: Seconds { ms: spec.poll_ms.unwrap_or(0) },
+        reconcile: Seconds { ms: spec.reconcile_ms.unwrap_or(0) },
+        state: status.condition,
         pools: status.pools,
         wanted: count(ExternalState::Wanted),
         held: count(ExternalState::Held),
@@ -184,7 +207,14 @@ pub(crate) fn authority<'a>(
         stuck: count(ExternalState::Stuck),
         conflicts: count(ExternalState::Conflict),
         releasing: count(ExternalState::Releasing),
+        lookups: status.lookups.total(),
+        drifted: status.lookups.of(LookUpState::Drifted),
         oldest_seconds: status.oldest_ms.map(|ms| Seconds { ms }),
         last_error: status.last_error.as_deref(),
+        oldest: status
+            .oldest
+            .as_ref()
+            .and_then(|found| found.shown(status.now_ms, status.detail))
+            .map(Box::new),
     }
 }

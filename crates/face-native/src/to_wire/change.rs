@@ -162,9 +162,10 @@ fn one<'a>(
             key: &event.key,
             services: event.request.services.iter().map(|service| &**service).collect(),
             failure: match &event.answer {
-                Answer::Granted => None,
+                Answer::Granted | Answer::Wanted => None,
                 Answer::Failed(failure) => Some(failure.code()),
             },
+            wanted: event.answer == Answer::Wanted,
         },
         Event::Requests(RequestsEvent::Withdrawn(event)) => {
             ChangeEvent::RequestWithdrawn { pool: &event.pool, key: &event.key }

@@ -222,6 +222,10 @@ pub(crate) enum OpAnswer<'a> {
     Release {
         /// Whether anything was held.
         existed: bool,
+        /// The claim, if the authority of its pool has not confirmed the release yet.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[schema(required = false)]
+        claim: Option<Box<Claim<'a>>>,
     },
     Renew(Claim<'a>),
     Confirm(Claim<'a>),

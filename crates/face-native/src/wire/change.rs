@@ -195,9 +195,12 @@ pub(crate) enum ChangeEvent<'a> {
         key: &'a str,
         /// The services that wait for the answer.
         services: Vec<&'a str>,
-        /// Why the request failed; null: it is granted.
+        /// Why the request failed; null: it is granted, or waits for an allocator.
         #[schema(example = "exhausted")]
         failure: Option<&'static str>,
+        /// The allocator of its pool has not answered yet. Only present if it is true.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        wanted: bool,
     },
     RequestWithdrawn {
         pool: &'a str,

@@ -29,7 +29,7 @@ pub async fn tell(handle: &Handle, line: &str) {
             let supply =
                 Supply::Ids(IdSupply { start, end, exclude: Vec::new(), alarm_base: end - start });
             let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
-            let config = Some(RequestPool { supply, alarms });
+            let config = Some(RequestPool::new(supply, alarms));
             edit(pool, RequestPoolEdit::Put(Box::new(PutRequestPool { config, ..plain })))
         }
         ["ask", pool, key, service] => {
@@ -39,6 +39,7 @@ pub async fn tell(handle: &Handle, line: &str) {
                 redeploy: None,
                 sync_alloc: false,
                 want: Wanted::Id(WantedId::default()),
+                site: Default::default(),
             };
             let put = vec![(key.into(), request)];
             edit(pool, RequestPoolEdit::Put(Box::new(PutRequestPool { put, ..plain })))

@@ -191,8 +191,11 @@ impl Restconf {
 /// Checks the role of the client against what the request would do. Its route requires the role writer; a request of any
 /// form that changes the definition of pools requires the role admin.
 fn ensure_allowed(identity: &Identity, command: &Command) -> Result<()> {
-    let needed = Role::Admin;
-    if !command.is_administrative() || identity.role() >= Some(needed) {
+    if command.is_administrative() { ensure_role(identity, Role::Admin) } else { Ok(()) }
+}
+
+pub(super) fn ensure_role(identity: &Identity, needed: Role) -> Result<()> {
+    if identity.has(needed) {
         return Ok(());
     }
     let problem = Denied::Role { needed, identity: identity.clone() }.problem();

@@ -14,7 +14,7 @@ use super::send::{self, BodyLayout};
 use super::{Restconf, routes, streams};
 use crate::codec::{Dialect, Encoding};
 use crate::error::{ErrorTag, ErrorType, RestconfError, Result};
-use crate::model::{Content, InstancePath};
+use crate::model::{Content, InstancePath, YangModel};
 use crate::path;
 use crate::query::{RequestKind, RestconfParams};
 use crate::yang::NodeKind;
@@ -88,6 +88,7 @@ pub(super) fn allowed(face: &Restconf, target: &InstancePath) -> &'static str {
     let node = face.schema.node(last.node);
     match node.kind {
         NodeKind::Action => "POST, OPTIONS",
+        _ if face.takes_answer(target) => "GET, HEAD, PUT, PATCH, OPTIONS",
         _ if !node.config || face.is_whole_list(last) => "GET, HEAD, OPTIONS",
         NodeKind::Leaf | NodeKind::LeafList => "GET, HEAD, PUT, PATCH, DELETE, OPTIONS",
         _ => "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
@@ -95,6 +96,16 @@ pub(super) fn allowed(face: &Restconf, target: &InstancePath) -> &'static str {
 }
 
 impl Restconf {
+    /// Whether an allocator can write the target now.
+    fn takes_answer(&self, target: &InstancePath) -> bool {
+        let owner = target.steps.first().and_then(|first| self.owner(first.node).ok());
+        let owner = owner.filter(|model| model.is_answerable(target));
+        let takes = |model: &Arc<dyn YangModel>| {
+            self.read_snapshot(|snapshot| Ok(model.takes_answer(snapshot, target)))
+        };
+        owner.is_some_and(|model| takes(model).unwrap_or(false))
+    }
+
     /// Fails if the path leads to an operation or a notification.
     pub(super) fn ensure_data(&self, target: &InstancePath) -> Result<()> {
         let Some(last) = target.steps.last() else { return Ok(()) };

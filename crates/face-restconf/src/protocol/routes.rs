@@ -82,8 +82,8 @@ static TABLE: &[RestconfRoute] = &[
     entry!(OPTIONS OPERATION, Read, |face, request| invoke::options(face, request)),
     entry!(GET DATA, Read, |face, request| read::get(face, request).await),
     entry!(POST DATA, Write, |face, request| write::post(face, request).await),
-    entry!(PUT DATA, Write, |face, request| write::put(face, request).await),
-    entry!(PATCH DATA, Write, |face, request| write::patch(face, request).await),
+    entry!(PUT DATA, Answer, |face, request| write::put(face, request).await),
+    entry!(PATCH DATA, Answer, |face, request| write::patch(face, request).await),
     entry!(DELETE DATA, Write, |face, request| write::delete(face, request).await),
     entry!(OPTIONS DATA, Read, |face, request| read::options(face, request)),
     entry!(GET OPERATIONAL, Read, |face, request| read::get(face, request).await),
@@ -124,9 +124,16 @@ impl Restconf {
     }
 
     fn check_head(&self, call: &Call) -> Result<(), Reply> {
-        admit(call.identity()).map_err(|error| {
-            let headers = &call.head.headers;
-            let endpoint = ApiEndpoint::of(call.head.uri.path(), headers).0;
+        let headers = &call.head.headers;
+        let (endpoint, rest) = ApiEndpoint::of(call.head.uri.path(), headers);
+        let admitted = admit(call.identity()).and_then(|()| {
+            let edits = matches!(call.head.method, Method::PUT | Method::PATCH);
+            match path::parse(&self.schema, endpoint.dialect, rest) {
+                Ok(target) if edits => self.ensure_may_write(call.identity(), &target),
+                _ => Ok(()),
+            }
+        });
+        admitted.map_err(|error| {
             ErrorResponder { endpoint, headers, settings: &self.settings }.reply(&error)
         })
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use allod_edge::Reply;
+use allod_edge::{Identity, Reply, Role};
 use bytes::Bytes;
 use http::header::{HOST, LOCATION};
 use http::{HeaderValue, StatusCode};
 
-use super::commit::{EditRequest, EditResult, RequestEdits};
+use super::commit::{EditRequest, EditResult, RequestEdits, ensure_role};
 use super::conditions::{self, Preconditions};
 use super::errors::POSITION;
 use super::request::RestconfRequest;
@@ -56,7 +56,10 @@ pub(super) async fn post(face: &Arc<Restconf>, request: &RestconfRequest) -> Res
 /// Replaces or creates the target.
 pub(super) async fn put(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
     let target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
-    face.ensure_editable(&target, WholeList::Refused)?;
+    face.ensure_may_write(request.call.identity(), &target)?;
+    if !face.is_answerable(&target) {
+        face.ensure_editable(&target, WholeList::Refused)?;
+    }
     let query = RestconfParams::parse(request.query(), RequestKind::Write)?;
     let insert_at = query.insert_at(&face.schema, &target)?;
     let edits = match target.steps.is_empty() {
@@ -82,7 +85,10 @@ pub(super) async fn put(face: &Arc<Restconf>, request: &RestconfRequest) -> Resu
 /// Merges the body into the target, or carries out a YANG Patch.
 pub(super) async fn patch(face: &Arc<Restconf>, request: &RestconfRequest) -> Result<Reply> {
     let mut target = path::parse(&face.schema, request.endpoint.dialect, request.rest())?;
-    face.ensure_editable(&target, WholeList::Allowed)?;
+    face.ensure_may_write(request.call.identity(), &target)?;
+    if !face.is_answerable(&target) {
+        face.ensure_editable(&target, WholeList::Allowed)?;
+    }
     if request.body_media()?.patch {
         return patch::patch(face, request, target).await;
     }
@@ -283,6 +289,22 @@ enum WholeList {
 }
 
 impl Restconf {
+    /// Whether the target is state that an allocator can write.
+    fn is_answerable(&self, target: &InstancePath) -> bool {
+        let owner = target.steps.first().and_then(|first| self.owner(first.node).ok());
+        owner.is_some_and(|model| model.is_answerable(target))
+    }
+
+    /// Checks the role for a PUT or PATCH: the role allocator writes answers, and the role writer everything else.
+    pub(super) fn ensure_may_write(
+        &self,
+        identity: &Identity,
+        target: &InstancePath,
+    ) -> Result<()> {
+        let needed = if self.is_answerable(target) { Role::Allocator } else { Role::Writer };
+        ensure_role(identity, needed)
+    }
+
     /// Checks that the target is configuration, and not a whole list.
     fn ensure_editable(&self, target: &InstancePath, whole_list: WholeList) -> Result<()> {
         self.ensure_data(target)?;

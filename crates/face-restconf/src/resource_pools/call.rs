@@ -131,6 +131,7 @@ impl ResourcePools {
             redeploy: input.text(nodes.redeploy).and_then(Redeploy::from_name),
             sync_alloc: true,
             want,
+            site: Default::default(),
         };
         let key = text(input, nodes.key);
         let allocate = !input.bool(nodes.dryrun).unwrap_or(false);
@@ -195,6 +196,7 @@ impl ResourcePools {
             redeploy: None,
             sync_alloc: true,
             want,
+            site: Default::default(),
         };
         let (success, resource, message) = (nodes.success, nodes.found, nodes.message);
         let show: ResultToOutput = Box::new(move |found| {

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use allod_core::requests::{Failure, Request, Wanted};
+use allod_core::requests::{Failure, OutsideFailure, Request, Wanted};
 use allod_core::value::IpVersion;
 
 const EXHAUSTED: &str = "com.tailf.pkg.idpool.exceptions.PoolExhaustedException";
@@ -44,6 +44,11 @@ pub(crate) fn error(pool: &str, request: &Request, failure: &Failure) -> String 
         Failure::Misaligned => {
             format!("{IPAM}.InvalidNetmaskException: Invalid address/cidr pair.")
         }
+        // An authority says more, but that is for the administrator: see the claims of the authority.
+        Failure::Outside(OutsideFailure { code: Some(code), .. }) => {
+            format!("the authority of pool {pool} has refused the request: {}", code.name())
+        }
+        Failure::Outside(OutsideFailure { code: None, text }) => text.to_string(),
         // Larger than the longest IPv6 prefix.
         Failure::TooLong => {
             format!("{IPAM}.InvalidNetmaskException: IPv4 prefix must be within [0-32]")

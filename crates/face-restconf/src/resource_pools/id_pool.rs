@@ -1,5 +1,7 @@
 //! The pool kind of ids.
 
+use std::sync::Arc;
+
 use allod_core::claim::Parity;
 use allod_core::config::{ConfigError, ConfigList, ConfigRefusal};
 use allod_core::requests::{
@@ -11,18 +13,20 @@ use allod_core::view::requests::FrozenRequestPool;
 use super::kind::{
     AlarmSettingNodes, BACKWARDS, OperNodes, PoolKind, PoolLocation, PoolNodes, ResourceHolder,
 };
+use super::site::SiteSchema;
 use crate::error::{RestconfError, Result};
 use crate::model::PathStep;
 use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, Walk, write_inner};
 use crate::yang::{NodeId, Schema, node_set};
 
-const LIST: &str = "/resource-allocator:resource-pools/id-allocator:id-pool";
+pub(super) const LIST: &str = "/resource-allocator:resource-pools/id-allocator:id-pool";
 const OPER: &str = "/id-allocator-oper:id-allocator";
 
 #[derive(Debug)]
 pub(super) struct IdPool {
     list: IdListNodes,
     oper: IdOperNodes,
+    site: SiteSchema,
 }
 
 node_set! {
@@ -105,11 +109,11 @@ impl MethodNodes {
 }
 
 impl IdPool {
-    pub fn new(schema: &Schema) -> Result<IdPool, String> {
-        Ok(IdPool {
-            list: IdListNodes::find(schema, LIST)?,
-            oper: IdOperNodes::find(schema, OPER)?,
-        })
+    pub fn new(schema: &Arc<Schema>) -> Result<IdPool, String> {
+        let list = IdListNodes::find(schema, LIST)?;
+        let oper = IdOperNodes::find(schema, OPER)?;
+        let site = SiteSchema::find(schema, &list.pool);
+        Ok(IdPool { list, oper, site })
     }
 }
 
@@ -131,6 +135,10 @@ impl PoolKind for IdPool {
 
     fn nodes(&self) -> &PoolNodes {
         &self.list.pool
+    }
+
+    fn site(&self) -> &SiteSchema {
+        &self.site
     }
 
     fn oper(&self) -> &OperNodes {
@@ -171,10 +179,9 @@ impl PoolKind for IdPool {
         exclude.sort_unstable_by_key(|ids| (ids.start, ids.end));
         // NSO counts one id less than there are, and thresholds are configured accordingly.
         let alarm_base = end.saturating_sub(start);
-        Ok(RequestPool {
-            supply: Supply::Ids(IdSupply { start, end, exclude, alarm_base }),
-            alarms: list.alarms.read(pool, Some(list.low_odd), Some(list.low_even)),
-        })
+        let supply = Supply::Ids(IdSupply { start, end, exclude, alarm_base });
+        let alarms = list.alarms.read(pool, Some(list.low_odd), Some(list.low_even));
+        Ok(RequestPool::new(supply, alarms))
     }
 
     fn config_error(
@@ -199,6 +206,10 @@ impl PoolKind for IdPool {
                 location.wrong(end.map(|node| PathStep { node, keys: vec![] }), BACKWARDS)
             }
         }
+    }
+
+    fn wants(&self, want: &Wanted) -> bool {
+        matches!(want, Wanted::Id(_))
     }
 
     fn request_nodes(&self, want: &Wanted) -> Vec<DataNode> {
@@ -234,6 +245,15 @@ impl PoolKind for IdPool {
 
     fn granted_nodes(&self, _config: &RequestPool, value: Span) -> Vec<DataNode> {
         vec![DataNode::leaf(self.list.granted, number(value.first))]
+    }
+
+    fn granted_value(
+        &self,
+        _config: &RequestPool,
+        response: &[DataNode],
+    ) -> Result<Option<Span>, String> {
+        let id = response.number::<u32>(self.list.granted);
+        Ok(id.map(|id| Span::one(id.into())))
     }
 
     fn value_text(&self, _config: &RequestPool, value: Span) -> String {

@@ -3,6 +3,8 @@
 mod config_errors;
 mod nodes;
 
+use std::sync::Arc;
+
 use allod_core::config::ConfigRefusal;
 use allod_core::requests::{AddressSupply, RequestPool, Subnet, Supply, Wanted, WantedPrefix};
 use allod_core::span::Span;
@@ -11,25 +13,29 @@ use allod_core::view::requests::FrozenRequestPool;
 
 use self::nodes::{IpListNodes, IpOperNodes, NetworkNodes};
 use super::kind::{OperNodes, PoolKind, PoolLocation, PoolNodes, ResourceHolder};
+use super::outside::ensure_follows;
+use super::site::SiteSchema;
 use crate::error::{RestconfError, Result};
 use crate::tree::{DataNode, LeafValue, NodeSink, NodeSource, Siblings, Walk, write_inner};
 use crate::yang::{NodeId, Schema};
 
-const LIST: &str = "/resource-allocator:resource-pools/ipaddress-allocator:ip-address-pool";
+pub(super) const LIST: &str =
+    "/resource-allocator:resource-pools/ipaddress-allocator:ip-address-pool";
 const OPER: &str = "/ipaddress-allocator-oper:ip-allocator";
 
 #[derive(Debug)]
 pub(super) struct IpPool {
     list: IpListNodes,
     oper: IpOperNodes,
+    site: SiteSchema,
 }
 
 impl IpPool {
-    pub fn new(schema: &Schema) -> Result<IpPool, String> {
-        Ok(IpPool {
-            list: IpListNodes::find(schema, LIST)?,
-            oper: IpOperNodes::find(schema, OPER)?,
-        })
+    pub fn new(schema: &Arc<Schema>) -> Result<IpPool, String> {
+        let list = IpListNodes::find(schema, LIST)?;
+        let oper = IpOperNodes::find(schema, OPER)?;
+        let site = SiteSchema::find(schema, &list.pool);
+        Ok(IpPool { list, oper, site })
     }
 
     /// The first and the last address of an entry of the ranges.
@@ -121,6 +127,10 @@ impl PoolKind for IpPool {
         &self.list.pool
     }
 
+    fn site(&self) -> &SiteSchema {
+        &self.site
+    }
+
     fn oper(&self) -> &OperNodes {
         &self.oper.common
     }
@@ -158,7 +168,7 @@ impl PoolKind for IpPool {
         supply.auto_redeploy = pool.bool(self.list.auto_redeploy);
         supply.sequential = pool.text(self.list.method).map(|method| method == "sequential");
         let alarms = self.list.alarms.read(pool, None, None);
-        Ok(RequestPool { supply: Supply::Addresses(supply), alarms })
+        Ok(RequestPool::new(Supply::Addresses(supply), alarms))
     }
 
     fn config_error(
@@ -168,6 +178,10 @@ impl PoolKind for IpPool {
         refusal: &ConfigRefusal,
     ) -> RestconfError {
         self.network_error(location, pool, refusal)
+    }
+
+    fn wants(&self, want: &Wanted) -> bool {
+        matches!(want, Wanted::Prefix(_))
     }
 
     fn request_nodes(&self, want: &Wanted) -> Vec<DataNode> {
@@ -194,6 +208,23 @@ impl PoolKind for IpPool {
         let from = supply(config).and_then(|supply| from(supply, value));
         nodes.extend(from.map(|block| DataNode::leaf(self.list.granted_from, show(block))));
         nodes
+    }
+
+    fn granted_value(
+        &self,
+        config: &RequestPool,
+        response: &[DataNode],
+    ) -> Result<Option<Span>, String> {
+        let given = response.child(self.list.granted_from).and_then(DataNode::value);
+        let Some(text) = response.text(self.list.granted) else {
+            ensure_follows(given, None, "from")?;
+            return Ok(None);
+        };
+        let value = config.kind().parse(text).map_err(|error| error.to_string())?;
+        let follows = self.granted_nodes(config, value);
+        let from = follows.child(self.list.granted_from).and_then(DataNode::value);
+        ensure_follows(given, from, "from")?;
+        Ok(Some(value))
     }
 
     fn value_text(&self, config: &RequestPool, value: Span) -> String {

@@ -11,6 +11,7 @@ use allod_core::requests::{AlarmSettings, RequestPool, Wanted};
 use allod_core::span::Span;
 use allod_core::view::requests::FrozenRequestPool;
 
+use super::site::SiteSchema;
 use crate::error::{RestconfError, Result};
 use crate::model::{InstancePath, PathStep};
 use crate::path;
@@ -23,6 +24,9 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
 
     /// The nodes that the lists of pools of all kinds have.
     fn nodes(&self) -> &PoolNodes;
+
+    /// The nodes that a site's own modules have added.
+    fn site(&self) -> &SiteSchema;
 
     /// The nodes of the operational data: free and allocated values.
     fn oper(&self) -> &OperNodes;
@@ -49,6 +53,9 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
         refusal: &ConfigRefusal,
     ) -> RestconfError;
 
+    /// Whether requests to a pool of this kind want this.
+    fn wants(&self, want: &Wanted) -> bool;
+
     /// Writes the parameters of a request.
     fn request_nodes(&self, want: &Wanted) -> Vec<DataNode>;
 
@@ -57,6 +64,13 @@ pub(crate) trait PoolKind: Debug + Send + Sync {
 
     /// Writes the value that a request was granted.
     fn granted_nodes(&self, config: &RequestPool, value: Span) -> Vec<DataNode>;
+
+    /// Reads the value from a response that an allocator writes. An error says what is wrong with it.
+    fn granted_value(
+        &self,
+        config: &RequestPool,
+        response: &[DataNode],
+    ) -> Result<Option<Span>, String>;
 
     /// A value as text.
     fn value_text(&self, config: &RequestPool, value: Span) -> String;
@@ -105,6 +119,10 @@ node_set! {
         request: "/allocation/request",
         response: "/allocation/response",
         error: "/allocation/response/error",
+        allocator: "/allod-resource-pools:allocator",
+        authority: "/allod-resource-pools:authority",
+        version: "/allocation/allod-resource-pools:version",
+        answered_version: "/allocation/response/allod-resource-pools:version",
     }
 }
 

@@ -6,13 +6,13 @@
 use std::sync::Arc;
 
 use allod_core::alarm::{AlarmChanged, AlarmEvent};
-use allod_core::event::{ClaimEvent, ClaimGranted, Event, PoolEvent};
+use allod_core::event::{ClaimEvent, ClaimGranted, ClaimReleased, Event, PoolEvent};
 use allod_core::outbox::{NotificationQueued, OutboxEvent};
 use allod_core::requests::Answer;
-use allod_core::requests::event::{RequestAnswered, RequestsEvent};
+use allod_core::requests::event::{RequestAnswered, RequestWithdrawn, RequestsEvent};
 
 use super::alarms::{self, AlarmKeyNodes};
-use super::{ResourcePools, error_texts};
+use super::{ResourcePools, error_texts, outside};
 use crate::tree::DataNode;
 use crate::yang::node_set;
 
@@ -27,6 +27,21 @@ node_set! {
         error_code: "allocation-changed/error-code",
         allocation_user: "allocation-changed/username",
         allocation_service: "allocation-changed/allocating-service",
+        wanted: "request-wanted",
+        wanted_pool: "request-wanted/pool",
+        wanted_id: "request-wanted/allocation",
+        wanted_version: "request-wanted/version",
+        wanted_kind: "request-wanted/kind",
+        wanted_user: "request-wanted/username",
+        wanted_service: "request-wanted/allocating-service",
+        parameter: "request-wanted/parameter",
+        parameter_name: "request-wanted/parameter/name",
+        parameter_value: "request-wanted/parameter/value",
+        withdrawn: "request-withdrawn",
+        withdrawn_pool: "request-withdrawn/pool",
+        withdrawn_id: "request-withdrawn/allocation",
+        withdrawn_version: "request-withdrawn/version",
+        withdrawn_resource: "request-withdrawn/resource",
         pool: "pool-changed",
         pool_name: "pool-changed/pool",
         pool_change: "pool-changed/change",
@@ -64,9 +79,10 @@ impl NotificationNodes {
     }
 
     fn answered(&self, event: &RequestAnswered, given: Option<&ClaimGranted>) -> DataNode {
-        let RequestAnswered { pool, key, request, answer } = event;
+        let RequestAnswered { pool, key, request, answer, .. } = event;
         let mut leaves = Vec::new();
         let change = match answer {
+            Answer::Wanted => "wanted",
             Answer::Granted => {
                 let kind = given.and_then(|given| given.kind);
                 let value = given.zip(kind).map(|(given, kind)| kind.show(given.values.first()));
@@ -84,6 +100,44 @@ impl NotificationNodes {
         let services = request.services.iter();
         leaves.extend(services.map(|service| DataNode::leaf(self.allocation_service, service)));
         self.allocation(pool, key, change, leaves)
+    }
+
+    /// A request that waits for an answer from outside.
+    fn wanted(&self, model: &ResourcePools, event: &RequestAnswered) -> DataNode {
+        let RequestAnswered { pool, key, request, version, .. } = event;
+        let mut leaves = vec![
+            DataNode::leaf(self.wanted_pool, pool),
+            DataNode::leaf(self.wanted_id, key),
+            DataNode::leaf(self.wanted_version, *version),
+        ];
+        let kind = model.kinds.iter().find(|kind| kind.wants(&request.want));
+        leaves.extend(kind.map(|kind| DataNode::leaf(self.wanted_kind, kind.label())));
+        leaves.push(DataNode::leaf(self.wanted_user, &request.user));
+        let services = request.services.iter();
+        leaves.extend(services.map(|service| DataNode::leaf(self.wanted_service, service)));
+        let parameters = kind.map(|kind| outside::parameters(&model.schema, &**kind, request));
+        leaves.extend(parameters.into_iter().flatten().map(|(name, value)| {
+            let name = DataNode::leaf(self.parameter_name, name);
+            let value = DataNode::leaf(self.parameter_value, &value);
+            DataNode::inner(self.parameter, vec![name, value])
+        }));
+        DataNode::inner(self.wanted, leaves)
+    }
+
+    /// `released`: the release of its value in the same entry.
+    fn withdrawn(&self, event: &RequestWithdrawn, released: Option<&ClaimReleased>) -> DataNode {
+        let mut leaves = vec![
+            DataNode::leaf(self.withdrawn_pool, &event.pool),
+            DataNode::leaf(self.withdrawn_id, &event.key),
+            DataNode::leaf(self.withdrawn_version, event.version),
+        ];
+        let was = released.and_then(|released| released.was.as_ref());
+        leaves.extend(
+            was.map(|was| {
+                DataNode::leaf(self.withdrawn_resource, was.kind.show(was.values.first()))
+            }),
+        );
+        DataNode::inner(self.withdrawn, leaves)
     }
 
     fn pool(&self, pool: &Arc<str>, change: &str, kind: Option<&'static str>) -> DataNode {
@@ -123,10 +177,16 @@ pub(super) fn of_entry(model: &ResourcePools, events: &[Event]) -> Vec<DataNode>
     let nodes = &model.notification_nodes;
     // The last grant; the answer that follows is about it.
     let mut given: Option<&ClaimGranted> = None;
+    // The last release; the withdrawal that follows is about it.
+    let mut released: Option<&ClaimReleased> = None;
     let mut notifications = Vec::new();
     for event in events {
         match event {
             Event::Claim(ClaimEvent::Granted(granted)) => given = Some(granted),
+            Event::Claim(ClaimEvent::Released(event)) => released = Some(event),
+            Event::Requests(RequestsEvent::Answered(wanted)) if wanted.answer == Answer::Wanted => {
+                notifications.push(nodes.wanted(model, wanted));
+            }
             Event::Requests(RequestsEvent::Answered(answered)) => {
                 let own = given.take();
                 let own = own.filter(|one| one.pool == answered.pool && one.key == answered.key);
@@ -139,6 +199,12 @@ pub(super) fn of_entry(model: &ResourcePools, events: &[Event]) -> Vec<DataNode>
                     "withdrawn",
                     vec![],
                 ));
+                if withdrawn.version > 0 {
+                    let own = released.take();
+                    let own =
+                        own.filter(|one| one.pool == withdrawn.pool && one.key == withdrawn.key);
+                    notifications.push(nodes.withdrawn(withdrawn, own));
+                }
             }
             Event::Requests(RequestsEvent::PoolDefined(defined)) => {
                 let kind = model.kinds.iter().find(|kind| kind.is(&defined.config));
@@ -155,11 +221,7 @@ pub(super) fn of_entry(model: &ResourcePools, events: &[Event]) -> Vec<DataNode>
             // Claims are reported with their requests, a retry with what it grants, and deliveries not at all.
             Event::Requests(RequestsEvent::RetryScheduled(_)) => {}
             Event::Pool(PoolEvent::Defined(_))
-            | Event::Claim(
-                ClaimEvent::LeaseChanged(_)
-                | ClaimEvent::Released(_)
-                | ClaimEvent::QuarantineEnded(_),
-            )
+            | Event::Claim(ClaimEvent::LeaseChanged(_) | ClaimEvent::QuarantineEnded(_))
             | Event::Idempotency(_)
             | Event::Capacity(_)
             | Event::Blocks(_)

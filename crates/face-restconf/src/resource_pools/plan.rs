@@ -5,6 +5,7 @@
 //! the pool.
 
 mod edited_pool;
+mod state_nodes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,6 +29,9 @@ impl ResourcePools {
         snapshot: &Snapshot<'_>,
         edits: RequestedEdits<'_>,
     ) -> Result<EditPlan> {
+        if let Some(answer) = self.answer_plan(snapshot, &edits)? {
+            return Ok(answer);
+        }
         let mut planner = ResourceEditPlanner {
             model: self,
             state: snapshot.state,

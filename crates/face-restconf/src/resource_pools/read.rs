@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use allod_core::claim::ClaimState;
-use allod_core::requests::{Answer, AnsweredRequest};
+use allod_core::requests::{Answer, AnsweredRequest, RequestPool};
 use allod_core::span::Span;
 use allod_core::view::State;
 use allod_core::view::requests::{self as view, FrozenRequestPool};
 use hashbrown::HashMap;
 
 use super::kind::PoolKind;
-use super::{ResourcePools, request};
+use super::{ResourcePools, outside, request};
 use crate::model::{InstancePath, PathStep};
 use crate::tree::{
     DataNode, LeafValue, NodeSink, NodeSource, SourceList, Walk, select, source, write_inner,
@@ -76,15 +76,24 @@ impl ResourcePools {
                 }
                 _ => None,
             },
-            below => select(vec![config_node(&**kind, name, kind.config_nodes(config))], below),
+            below => select(vec![config_node(&**kind, name, config)], below),
         }
     }
 }
 
 /// The list entry of a pool without its requests.
-pub(crate) fn config_node(kind: &dyn PoolKind, name: &Arc<str>, config: Vec<DataNode>) -> DataNode {
+pub(crate) fn config_node(kind: &dyn PoolKind, name: &Arc<str>, config: &RequestPool) -> DataNode {
     let name = DataNode::leaf(kind.nodes().name, LeafValue::Text(name.clone()));
+    let config = config_nodes(kind, config);
     DataNode::inner(kind.nodes().list, std::iter::once(name).chain(config).collect())
+}
+
+/// The configuration of a pool, without its name and requests.
+fn config_nodes(kind: &dyn PoolKind, config: &RequestPool) -> Vec<DataNode> {
+    let mut nodes = kind.config_nodes(config);
+    nodes.extend(outside::allocator_node(kind, config));
+    nodes.extend(kind.site().pool_nodes(&config.site));
+    nodes
 }
 
 /// A pool of a snapshot, with its kind.
@@ -157,7 +166,7 @@ impl SnapshotPool {
         write_inner(sink, kind.nodes().list, |sink| {
             sink.leaf(kind.nodes().name, &LeafValue::Text(pool.name.clone()))?;
             self.show_requests(sink)?;
-            kind.config_nodes(&pool.config).walk(sink)
+            config_nodes(kind, &pool.config).walk(sink)
         })
     }
 }

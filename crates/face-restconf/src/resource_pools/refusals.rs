@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use allod_core::refusal::{Refusal, RequestsRefusal};
+use allod_core::refusal::{AuthorityRefusal, Refusal, RequestsRefusal};
+use http::StatusCode;
 
 use super::ResourcePools;
+use super::outside::unknown_request;
 use crate::error::{ErrorTag, RestconfError};
 
 impl ResourcePools {
@@ -29,8 +31,18 @@ impl ResourcePools {
             | Refusal::ParamsDiffer { .. }
             | Refusal::ValueTaken { .. }
             | Refusal::ValueQuarantined { .. }
-            | Refusal::Alarm(_)
-            | Refusal::Authority(_) => error(ErrorTag::InUse),
+            | Refusal::Alarm(_) => error(ErrorTag::InUse),
+            Refusal::Authority(refusal) => match refusal {
+                AuthorityRefusal::AuthorityUnknown { .. } => error(ErrorTag::InvalidValue),
+                // What it last answered is for the administrator.
+                AuthorityRefusal::QueueFull { authority, .. } => {
+                    let message =
+                        format!("too many claims wait for authority '{authority}'; retry later");
+                    let denied = RestconfError::application(ErrorTag::ResourceDenied, message);
+                    denied.with_status(StatusCode::SERVICE_UNAVAILABLE).retry_after(1)
+                }
+                _ => error(ErrorTag::InUse),
+            },
             Refusal::ClaimUnknown { .. } | Refusal::Outbox(_) => error(ErrorTag::DataMissing),
             Refusal::PoolExhausted { .. } | Refusal::SyncExhausted { .. } => {
                 error(ErrorTag::ResourceDenied)
@@ -49,9 +61,15 @@ impl ResourcePools {
                     );
                     RestconfError::application(ErrorTag::DataExists, message)
                 }
-                RequestsRefusal::Managed { .. } | RequestsRefusal::Changed { .. } => {
-                    error(ErrorTag::InUse)
+                RequestsRefusal::Managed { .. }
+                | RequestsRefusal::Changed { .. }
+                | RequestsRefusal::AllocatorInUse { .. } => error(ErrorTag::InUse),
+                RequestsRefusal::AnsweredOutside { .. } | RequestsRefusal::AnswerDiffers { .. } => {
+                    error(ErrorTag::InvalidValue)
                 }
+                RequestsRefusal::RequestUnknown { pool, key } => unknown_request(pool, key),
+                RequestsRefusal::AnswersItself { .. } => error(ErrorTag::OperationNotSupported)
+                    .with_status(StatusCode::METHOD_NOT_ALLOWED),
             },
         }
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use allod_core::requests::{Answer, AnsweredRequest, Redeploy, Request, RequestPool};
 use allod_core::span::Span;
 
-use super::error_texts;
 use super::kind::PoolKind;
+use super::{error_texts, outside};
 use crate::tree::{DataNode, LeafValue, Siblings};
 
 /// Writes a request as an entry of the list of allocations.
@@ -22,10 +22,12 @@ pub(crate) fn written(kind: &dyn PoolKind, key: &Arc<str>, request: &Request) ->
     if let Some(how) = request.redeploy {
         children.push(DataNode::leaf(nodes.redeploy, how.name()));
     }
-    let wanted = kind.request_nodes(&request.want);
+    let mut wanted = kind.request_nodes(&request.want);
+    wanted.extend(kind.site().request_nodes(&request.site));
     if !wanted.is_empty() {
         children.push(DataNode::inner(nodes.request, wanted));
     }
+    children.extend(kind.site().entry_nodes(&request.site));
     DataNode::inner(nodes.allocation, children)
 }
 
@@ -38,7 +40,9 @@ pub(crate) fn answered(
     value: Option<Span>,
 ) -> DataNode {
     let nodes = kind.nodes();
+    let version = outside::version_node(kind, asked);
     let answer = match (&asked.answer, value) {
+        (Answer::Wanted, _) => return written(kind, &asked.key, &asked.request).with(version),
         (Answer::Granted, Some(value)) => kind.granted_nodes(config, value),
         (Answer::Granted, None) => Vec::new(),
         (Answer::Failed(failure), _) => {
@@ -46,11 +50,12 @@ pub(crate) fn answered(
             vec![DataNode::leaf(nodes.error, text)]
         }
     };
-    written(kind, &asked.key, &asked.request).with([DataNode::inner(nodes.response, answer)])
+    let response = DataNode::inner(nodes.response, answer);
+    written(kind, &asked.key, &asked.request).with(version.into_iter().chain([response]))
 }
 
-/// Reads a request from a validated list entry.
-pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode) -> Request {
+/// Reads a request from a validated list entry. `before`: the stored request.
+pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode, before: Option<&Request>) -> Request {
     let nodes = kind.nodes();
     let request = entry.child(nodes.request).map_or(&[][..], |request| request.children());
     Request {
@@ -59,5 +64,6 @@ pub(crate) fn read(kind: &dyn PoolKind, entry: &DataNode) -> Request {
         redeploy: entry.text(nodes.redeploy).and_then(Redeploy::from_name),
         sync_alloc: entry.child(nodes.sync_alloc).is_some(),
         want: kind.wanted(request),
+        site: kind.site().read_request(entry, before.map(|before| &before.site)),
     }
 }

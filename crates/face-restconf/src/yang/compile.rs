@@ -84,6 +84,9 @@ pub(super) fn compile(parsed: &[(&str, &str, Statement)]) -> Compiled<Schema> {
     for file in 0..compiler.files.len() {
         let (root, module) = (compiler.files[file].root, compiler.files[file].module);
         let scope = StatementScope { statement: root, outer: None, file };
+        if let Some(deviation) = root.first("deviation") {
+            return compiler.fail(scope.at(deviation), "deviations are not supported");
+        }
         for statement in &root.inner {
             compiler.data(None, module, &scope, statement, 0)?;
         }

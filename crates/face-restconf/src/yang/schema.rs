@@ -106,6 +106,9 @@ pub struct Schema {
     pub(super) top: Vec<NodeId>,
     /// Every node except choices and cases, by parent, module and name.
     pub(super) by_name: HashMap<(Option<NodeId>, ModuleId), HashMap<String, NodeId>>,
+    /// The file names, and for each node the index of its file and the line.
+    pub(super) files: Vec<String>,
+    pub(super) places: Vec<(usize, u32)>,
 }
 
 impl Schema {
@@ -124,6 +127,17 @@ impl Schema {
 
     pub fn module(&self, id: ModuleId) -> &Module {
         &self.modules[id.0 as usize]
+    }
+
+    /// All schema nodes.
+    pub fn node_ids(&self) -> impl Iterator<Item = NodeId> {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// An error about a node, with the place of its definition.
+    pub fn error_at(&self, id: NodeId, message: impl Into<String>) -> YangError {
+        let (file, line) = self.places.get(id.0 as usize).copied().unwrap_or_default();
+        YangError::new(self.files.get(file).map_or("", String::as_str), line, message)
     }
 
     pub fn choice(&self, id: ChoiceId) -> &Choice {

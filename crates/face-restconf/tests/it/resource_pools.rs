@@ -5,4 +5,5 @@ mod many;
 mod replies;
 mod server;
 mod short;
+mod site;
 mod transcripts;

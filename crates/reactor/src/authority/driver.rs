@@ -8,10 +8,12 @@
 //! - `lane`: what is known about one authority
 //! - `remote`: the connection to it
 //! - `attempt`: one attempt for one claim
+//! - `lookups`: one check of a look-up
 //! - `metrics`
 
 mod attempt;
 mod lane;
+mod lookups;
 mod metrics;
 mod remote;
 
@@ -20,16 +22,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use allod_core::authority::command::Report;
-use allod_core::authority::{ExternalClaim, ExternalState};
+use allod_core::authority::{ExternalClaim, ExternalState, LookUp};
 use allod_core::capacity::Uuid;
 use allod_core::value::Kind;
 use allod_core::view::{self, State};
 use allod_engine::{EngineError, Handle};
+use tokio::sync::Notify;
 use tokio::task::{Id, JoinHandle, JoinSet};
 use tracing::{error, info};
 
 use self::attempt::{Attempt, AttemptContext, AttemptEnd, situation, submit};
-use self::lane::{Lane, Started};
+use self::lane::{Lane, Slot, Started, Subject};
 use self::metrics::AuthorityMetrics;
 use self::remote::{NotReady, Remote, prepare};
 use super::decision::{Earlier, NextStep, next_step, retry_after_ms};
@@ -72,7 +75,7 @@ impl AuthorityDriver {
 /// What a task is for.
 struct RunningTask {
     authority: Arc<str>,
-    claim: Uuid,
+    subject: Subject,
 }
 
 enum TaskEnd {
@@ -80,11 +83,19 @@ enum TaskEnd {
     Attempted(AttemptEnd),
 }
 
-/// A claim to work on.
-struct DueClaim {
-    claim: Arc<ExternalClaim>,
-    kind: Kind,
-    earlier: Earlier,
+/// What is to be done.
+enum LaneWork {
+    Claim { claim: Arc<ExternalClaim>, kind: Kind, earlier: Earlier },
+    LookUp(Arc<LookUp>),
+}
+
+impl LaneWork {
+    fn subject(&self) -> Subject {
+        match self {
+            LaneWork::Claim { claim, .. } => Subject::Claim(claim.request.reference),
+            LaneWork::LookUp(look_up) => Subject::LookUp(look_up.key.clone()),
+        }
+    }
 }
 
 struct Runner {
@@ -97,11 +108,16 @@ struct Runner {
     started: Option<Started>,
     published: Option<Instant>,
     pruned: Instant,
+    /// Other servers may work on the same claims.
+    is_shared: bool,
+    /// A request has ended.
+    freed: Arc<Notify>,
 }
 
 impl Runner {
     fn new(handle: Handle, settings: AuthoritySettings, limits: ReactorLimits) -> Runner {
         metrics::describe();
+        let is_shared = handle.is_shared();
         let answer_bytes_max = usize::try_from(limits.authority_answer_bytes_max);
         let answer_bytes_max = answer_bytes_max.unwrap_or(usize::MAX);
         Runner {
@@ -114,6 +130,8 @@ impl Runner {
             started: None,
             published: None,
             pruned: Instant::now(),
+            is_shared,
+            freed: Arc::default(),
         }
     }
 
@@ -130,6 +148,7 @@ impl Runner {
                         self.end(ended);
                     }
                 }
+                () = self.freed.notified() => {}
                 () = tokio::time::sleep(wait) => {}
             }
         }
@@ -138,8 +157,7 @@ impl Runner {
     /// Starts what is due. Returns how long there is nothing to do.
     fn work(&mut self) -> Result<Duration, EngineError> {
         let handle = self.handle.clone();
-        let is_shared = handle.is_shared();
-        let now = Instant::now();
+        let (is_shared, now) = (self.is_shared, Instant::now());
         // The leader works at once; the others do only what is overdue.
         let patience_ms = if handle.leads() { 0 } else { self.limits.authority_takeover_ms };
         let (found, wait) = handle.read(|snapshot| {
@@ -200,15 +218,15 @@ impl Runner {
     }
 
     /// Starts attempts, or checks the connection first.
-    fn begin(&mut self, name: &Arc<str>, due: Vec<DueClaim>, now: Instant) {
+    fn begin(&mut self, name: &Arc<str>, due: Vec<LaneWork>, now: Instant) {
         let Some(lane) = self.lanes.get_mut(name) else { return };
         let mut due = due.into_iter();
         let remote = lane.remote.clone().filter(|_| !lane.is_doubtful);
         let is_old = remote.as_ref().is_none_or(|remote| remote.needs_check(now));
         if is_old && !lane.is_preparing {
             let Some(first) = due.next() else { return };
-            let claim = first.claim.request.reference;
-            lane.busy.insert(claim);
+            let subject = first.subject();
+            lane.busy.insert(subject.clone());
             lane.is_preparing = true;
             let prepare = Prepare {
                 handle: self.handle.clone(),
@@ -218,25 +236,35 @@ impl Runner {
                 metrics: lane.metrics.clone(),
                 before: lane.remote.clone(),
                 again: lane.is_doubtful,
-                claim: first.claim,
+                work: first,
+                _slot: lane.slot(&self.freed),
             };
             let task = self.tasks.spawn(async { TaskEnd::Prepared(prepare.run().await) });
-            self.running.insert(task.id(), RunningTask { authority: name.clone(), claim });
+            self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
         }
         let Some(remote) = remote else { return };
         let context = Arc::new(AttemptContext {
             handle: self.handle.clone(),
             remote,
-            spec: lane.authority.spec.clone(),
+            authority: lane.authority.clone(),
             limits: self.limits,
             metrics: lane.metrics.clone(),
         });
         for due in due {
-            let claim = due.claim.request.reference;
-            lane.busy.insert(claim);
-            let attempt = Attempt::new(context.clone(), due.claim, due.kind, due.earlier);
-            let task = self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) });
-            self.running.insert(task.id(), RunningTask { authority: name.clone(), claim });
+            let subject = due.subject();
+            lane.busy.insert(subject.clone());
+            let (slot, context) = (lane.slot(&self.freed), context.clone());
+            let task = match due {
+                LaneWork::Claim { claim, kind, earlier } => {
+                    let attempt = Attempt::new(context, claim, kind, earlier, slot);
+                    self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) })
+                }
+                LaneWork::LookUp(look_up) => {
+                    let check = lookups::check(context, look_up, slot);
+                    self.tasks.spawn(async { TaskEnd::Attempted(check.await) })
+                }
+            };
+            self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
         }
     }
 
@@ -248,9 +276,9 @@ impl Runner {
                 (error.id(), None)
             }
         };
-        let Some(RunningTask { authority, claim }) = self.running.remove(&id) else { return };
+        let Some(RunningTask { authority, subject }) = self.running.remove(&id) else { return };
         let Some(lane) = self.lanes.get_mut(&authority) else { return };
-        lane.busy.remove(&claim);
+        lane.busy.remove(&subject);
         let (now, pause_ms_max) = (Instant::now(), self.limits.authority_pause_ms_max);
         match ended {
             Some(TaskEnd::Prepared(Ok(remote))) => {
@@ -264,7 +292,7 @@ impl Runner {
             }
             Some(TaskEnd::Attempted(end)) => {
                 if end.is_unsettled {
-                    lane.note_unsettled(claim, now);
+                    lane.note_unsettled(&subject, now);
                 }
                 match end.trouble {
                     Some(after) => lane.has_failed(now, after, pause_ms_max),
@@ -275,7 +303,7 @@ impl Runner {
             // The outcome is unknown after a panic.
             None => {
                 lane.is_preparing = false;
-                lane.note_unsettled(claim, now);
+                lane.note_unsettled(&subject, now);
                 lane.has_failed(now, None, pause_ms_max);
             }
         }
@@ -293,17 +321,48 @@ struct LaneScan<'a> {
 }
 
 impl LaneScan<'_> {
-    /// The claims to work on now, and how long there is nothing more to do.
-    fn run(&self, lane: &mut Lane, now_ms: u64) -> (Vec<DueClaim>, Duration) {
+    /// What is to be done now, and how long there is nothing more to do.
+    fn run(&self, lane: &mut Lane, now_ms: u64) -> (Vec<LaneWork>, Duration) {
         let authorities = view::authority::authorities(self.state);
         let mut wait = SCAN_EVERY;
-        if let Some(due_ms) = authorities.due_after(self.name, self.due_ms) {
+        let claim_ms = authorities.due_after(self.name, self.due_ms);
+        let look_up_ms = view::authority::lookups_due_after(self.state, self.name, self.due_ms);
+        if let Some(due_ms) = claim_ms.into_iter().chain(look_up_ms).min() {
             wait = wait.min(Duration::from_millis(due_ms - self.due_ms));
         }
         if let Some(until) = lane.paused_until(self.now) {
             return (Vec::new(), wait.min(until - self.now));
         }
         let free = lane.free(self.now);
+        if free == 0 {
+            return (Vec::new(), wait);
+        }
+        // Neither claims nor look-ups may keep the others waiting.
+        let look_ups = self.look_ups(lane, free);
+        let is_turn = free > 1 || !lane.looked_up_last;
+        let kept = if is_turn { look_ups.len().min(free.div_ceil(2)) } else { 0 };
+        let mut found = self.claims(lane, free - kept, now_ms, &mut wait);
+        let rest = free - found.len();
+        lane.looked_up_last = rest > 0 && !look_ups.is_empty();
+        found.extend(look_ups.into_iter().take(rest).map(LaneWork::LookUp));
+        (found, wait)
+    }
+
+    fn look_ups(&self, lane: &Lane, free: usize) -> Vec<Arc<LookUp>> {
+        let due = view::authority::lookups_due(self.state, self.name, self.due_ms);
+        let is_idle =
+            |look_up: &&Arc<LookUp>| !lane.busy.contains(&Subject::LookUp(look_up.key.clone()));
+        due.take(SCAN_MAX + lane.busy.len()).filter(is_idle).take(free).cloned().collect()
+    }
+
+    fn claims(
+        &self,
+        lane: &mut Lane,
+        free: usize,
+        now_ms: u64,
+        wait: &mut Duration,
+    ) -> Vec<LaneWork> {
+        let authorities = view::authority::authorities(self.state);
         let mut found = Vec::new();
         let ready = authorities.ready_from(self.name, (0, Uuid(0)), self.due_ms);
         let remote = lane.remote.clone();
@@ -311,7 +370,7 @@ impl LaneScan<'_> {
             if found.len() >= free {
                 break;
             }
-            if lane.busy.contains(&claim.request.reference) {
+            if lane.busy.contains(&Subject::Claim(claim.request.reference)) {
                 continue;
             }
             let Some(kind) = view::authority::pool_kind(self.state, &claim.request.pool) else {
@@ -321,16 +380,16 @@ impl LaneScan<'_> {
             if let Some(remote) = &remote
                 && next_step(&situation(claim, remote, earlier), None) == NextStep::Wait
             {
-                wait = wait.min(until.saturating_duration_since(self.now));
+                *wait = (*wait).min(until.saturating_duration_since(self.now));
                 continue;
             }
-            found.push(DueClaim { claim: claim.clone(), kind, earlier });
+            found.push(LaneWork::Claim { claim: claim.clone(), kind, earlier });
         }
-        (found, wait)
+        found
     }
 }
 
-/// Checks the connection. If it cannot be used, the claim that needed it has failed.
+/// Checks the connection. If it cannot be used, the work that needed it has failed.
 struct Prepare {
     handle: Handle,
     settings: Arc<AuthoritySettings>,
@@ -339,7 +398,8 @@ struct Prepare {
     metrics: Arc<AuthorityMetrics>,
     before: Option<Arc<Remote>>,
     again: bool,
-    claim: Arc<ExternalClaim>,
+    work: LaneWork,
+    _slot: Slot,
 }
 
 impl Prepare {
@@ -354,7 +414,15 @@ impl Prepare {
     }
 
     async fn failed(&self, not_ready: &NotReady) {
-        let ExternalClaim { request, progress } = &*self.claim;
+        let claim = match &self.work {
+            LaneWork::Claim { claim, .. } => claim,
+            LaneWork::LookUp(look_up) => {
+                let NotReady { message, after } = not_ready;
+                let report = lookups::failed(&self.handle, &self.limits, look_up, message, *after);
+                return lookups::submit(&self.handle, look_up, report).await;
+            }
+        };
+        let ExternalClaim { request, progress } = &**claim;
         let (authority, reason) = (&request.authority, &not_ready.message);
         info!(%authority, reason, "an authority cannot be used at present, will retry");
         let limits = &self.limits;

@@ -3,7 +3,7 @@
 mod allod;
 mod http;
 mod server;
-mod sql;
+pub mod sql;
 
 use allod_reactor::authority::{Ask, AuthorityAnswer, Known, Wish};
 use serde_json::Map;

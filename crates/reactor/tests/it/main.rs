@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
 mod authority;
+mod driver;
 mod outbox;

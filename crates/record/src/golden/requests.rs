@@ -30,6 +30,7 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
             key,
             request,
             answer,
+            version: 0,
         })))
     };
     let (object, kind) = (lan.clone(), AlarmKind::Low);
@@ -46,6 +47,7 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
             event(Event::Requests(RequestsEvent::Withdrawn(RequestWithdrawn {
                 pool: lan,
                 key: "a".into(),
+                version: 0,
             }))),
         ),
         ("17-pool_removed-v2", event(removed(700, 900))),
@@ -75,6 +77,7 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
                     key: "a".into(),
                     request: Arc::new(id_request()),
                     answer: Answer::Failed(Failure::Exhausted),
+                    version: 0,
                 }),
                 CheckpointPart::Event(Event::Outbox(OutboxEvent::Queued(queued()))),
                 CheckpointPart::Event(Event::Outbox(OutboxEvent::DeliveryFailed(tried()))),
@@ -105,15 +108,8 @@ fn defined(config: RequestPool) -> Event {
 fn ids() -> RequestPool {
     let exclude = vec![ExcludedIds { start: 8, end: 30, flag: Some(true) }];
     let alarms = AlarmSettings { enabled: true, low: Some(10), low_odd: Some(50), low_even: None };
-    RequestPool {
-        supply: Supply::Ids(IdSupply {
-            start: 5,
-            end: u32::MAX,
-            exclude,
-            alarm_base: u32::MAX - 5,
-        }),
-        alarms,
-    }
+    let supply = IdSupply { start: 5, end: u32::MAX, exclude, alarm_base: u32::MAX - 5 };
+    RequestPool::new(Supply::Ids(supply), alarms)
 }
 
 fn addresses() -> RequestPool {
@@ -126,7 +122,7 @@ fn addresses() -> RequestPool {
         auto_redeploy: Some(false),
         sequential: Some(true),
     };
-    RequestPool { supply: Supply::Addresses(supply), alarms: AlarmSettings::default() }
+    RequestPool::new(Supply::Addresses(supply), AlarmSettings::default())
 }
 
 fn id_request() -> Request {
@@ -141,13 +137,21 @@ fn id_request() -> Request {
             parity: Some(WantedParity::Only(Parity::Odd)),
             method: Some(Method::RoundRobin),
         }),
+        site: Default::default(),
     }
 }
 
 fn net_request() -> Request {
     let want = WantedPrefix { size: 1, invert: true, start: Some((IpVersion::V4, 0x0a00_0010)) };
     let (user, services) = ("admin".into(), vec![]);
-    Request { user, services, redeploy: None, sync_alloc: true, want: Wanted::Prefix(want) }
+    Request {
+        user,
+        services,
+        redeploy: None,
+        sync_alloc: true,
+        want: Wanted::Prefix(want),
+        site: Default::default(),
+    }
 }
 
 fn alarm() -> Event {

@@ -8,11 +8,13 @@ use serde::ser::{Serialize, Serializer};
 
 use allod_core::event::{PoolDefined, PoolRemoved};
 use allod_core::pool::{Labels, PoolRange, PoolSpec};
+use allod_core::requests::RequestPool;
 use allod_core::state::restore::PoolImage;
 
 use super::blocks::BlocksV1;
 use super::form::{StoredForm, stored_structs};
 use super::number::{KindV1, StrategyV1};
+use super::outside::{RequestPoolV2, has_more};
 use super::requests::RequestPoolV1;
 use super::span::SpanV1;
 
@@ -194,6 +196,35 @@ impl<'a> CheckpointPoolV4<'a> {
         let mut image: PoolImage = self.pool.load();
         image.spec.authority = Some(self.authority.into());
         PoolImage { blocks: self.account.load(), requests: self.requests.load(), ..image }
+    }
+}
+
+/// A request pool that is answered from outside, or has nodes of a site's modules.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct CheckpointPoolV5<'a> {
+    #[serde(borrow)]
+    pool: CheckpointPoolV1<'a>,
+    #[serde(borrow)]
+    account: Option<BlocksV1<'a>>,
+    #[serde(borrow)]
+    config: RequestPoolV2<'a>,
+    changed: u64,
+}
+
+impl<'a> CheckpointPoolV5<'a> {
+    /// `None`: an earlier version is sufficient.
+    pub fn of(image: &'a PoolImage) -> Option<CheckpointPoolV5<'a>> {
+        let (config, changed) = image.requests.as_ref().filter(|(config, _)| has_more(config))?;
+        let (pool, config) = (CheckpointPoolV1::store(image), StoredForm::store(config));
+        let account = StoredForm::store(&image.blocks);
+        Some(CheckpointPoolV5 { pool, account, config, changed: *changed })
+    }
+
+    pub fn load(self) -> PoolImage {
+        let config: RequestPool = self.config.load();
+        let mut image = self.pool.load();
+        image.spec.authority = config.authority().cloned();
+        PoolImage { blocks: self.account.load(), requests: Some((config, self.changed)), ..image }
     }
 }
 

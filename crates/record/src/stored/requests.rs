@@ -8,7 +8,7 @@ use allod_core::requests::event::{
 };
 use allod_core::requests::{
     AddressSupply, AlarmSettings, Answer, ExcludedIds, Failure, IdSupply, Redeploy, Request,
-    RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
+    RequestPool, SiteNodes, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::value::IpVersion;
 use serde::{Deserialize, Serialize};
@@ -17,11 +17,6 @@ use super::form::{StoredForm, stored_structs};
 use super::number::{AlarmKindV1, MethodV1, RedeployV1};
 
 stored_structs! {
-    RequestPoolV1 of RequestPool {
-        supply: SupplyV1,
-        alarms: AlarmSettingsV1,
-    }
-
     AddressSupplyV1 of AddressSupply {
         version: bool,
         subnets: Vec<SubnetV1>,
@@ -54,15 +49,6 @@ stored_structs! {
         config: RequestPoolV1,
     }
 
-    RequestV1<'a> of Request {
-        user: &'a str,
-        #[serde(borrow)]
-        services: Vec<&'a str>,
-        redeploy: Option<RedeployV1>,
-        sync_alloc: bool,
-        want: WantedV1,
-    }
-
     WantedIdV1 of WantedId {
         sync: Option<bool>,
         id: Option<u32>,
@@ -74,19 +60,6 @@ stored_structs! {
         size: u8,
         invert: bool,
         start: Option<(bool, u128)>,
-    }
-
-    RequestAnsweredV1<'a> of RequestAnswered {
-        pool: &'a str,
-        key: &'a str,
-        #[serde(borrow)]
-        request: RequestV1<'a>,
-        answer: AnswerV1,
-    }
-
-    RequestWithdrawnV1<'a> of RequestWithdrawn {
-        pool: &'a str,
-        key: &'a str,
     }
 
     RetryScheduledV1<'a> of RetryScheduled {
@@ -136,6 +109,106 @@ stored_structs! {
     NotificationClosedV1 of NotificationClosed {
         number: u128,
         delivered: bool,
+    }
+}
+
+/// A pool whose requests this server answers, without nodes of a site's modules. Version 2 has the rest.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RequestPoolV1 {
+    supply: SupplyV1,
+    alarms: AlarmSettingsV1,
+}
+
+impl StoredForm<'_, RequestPool> for RequestPoolV1 {
+    fn store(pool: &RequestPool) -> RequestPoolV1 {
+        let (supply, alarms) = (StoredForm::store(&pool.supply), StoredForm::store(&pool.alarms));
+        RequestPoolV1 { supply, alarms }
+    }
+
+    fn load(self) -> RequestPool {
+        let (supply, alarms) = (self.supply.load(), self.alarms.load());
+        RequestPool { supply, alarms, allocator: None, site: SiteNodes::default() }
+    }
+}
+
+/// A request without nodes of a site's modules.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RequestV1<'a> {
+    user: &'a str,
+    #[serde(borrow)]
+    services: Vec<&'a str>,
+    redeploy: Option<RedeployV1>,
+    sync_alloc: bool,
+    want: WantedV1,
+}
+
+impl<'a> StoredForm<'a, Request> for RequestV1<'a> {
+    fn store(request: &'a Request) -> RequestV1<'a> {
+        RequestV1 {
+            user: &request.user,
+            services: StoredForm::store(&request.services),
+            redeploy: StoredForm::store(&request.redeploy),
+            sync_alloc: request.sync_alloc,
+            want: StoredForm::store(&request.want),
+        }
+    }
+
+    fn load(self) -> Request {
+        Request {
+            user: self.user.into(),
+            services: self.services.load(),
+            redeploy: self.redeploy.load(),
+            sync_alloc: self.sync_alloc,
+            want: self.want.load(),
+            site: SiteNodes::default(),
+        }
+    }
+}
+
+/// The answer of this server to a request.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RequestAnsweredV1<'a> {
+    pool: &'a str,
+    key: &'a str,
+    #[serde(borrow)]
+    request: RequestV1<'a>,
+    answer: AnswerV1,
+}
+
+impl<'a> StoredForm<'a, RequestAnswered> for RequestAnsweredV1<'a> {
+    fn store(event: &'a RequestAnswered) -> RequestAnsweredV1<'a> {
+        RequestAnsweredV1 {
+            pool: &event.pool,
+            key: &event.key,
+            request: StoredForm::store(&event.request),
+            answer: StoredForm::store(&event.answer),
+        }
+    }
+
+    fn load(self) -> RequestAnswered {
+        RequestAnswered {
+            pool: self.pool.into(),
+            key: self.key.into(),
+            request: self.request.load(),
+            answer: self.answer.load(),
+            version: 0,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct RequestWithdrawnV1<'a> {
+    pool: &'a str,
+    key: &'a str,
+}
+
+impl<'a> StoredForm<'a, RequestWithdrawn> for RequestWithdrawnV1<'a> {
+    fn store(event: &'a RequestWithdrawn) -> RequestWithdrawnV1<'a> {
+        RequestWithdrawnV1 { pool: &event.pool, key: &event.key }
+    }
+
+    fn load(self) -> RequestWithdrawn {
+        RequestWithdrawn { pool: self.pool.into(), key: self.key.into(), version: 0 }
     }
 }
 
@@ -284,7 +357,8 @@ impl StoredForm<'_, IpVersion> for bool {
 impl StoredForm<'_, Answer> for AnswerV1 {
     fn store(answer: &Answer) -> AnswerV1 {
         let failure = match answer {
-            Answer::Granted => return AnswerV1::Granted,
+            // Version 2 stores `Wanted`.
+            Answer::Granted | Answer::Wanted => return AnswerV1::Granted,
             Answer::Failed(failure) => failure,
         };
         match failure {
@@ -299,7 +373,8 @@ impl StoredForm<'_, Answer> for AnswerV1 {
             }
             &Failure::EdgeAddress { address } => AnswerV1::EdgeAddress { address },
             Failure::Misaligned => AnswerV1::Misaligned,
-            Failure::TooLong => AnswerV1::TooLong,
+            // Version 2 stores `Outside`.
+            Failure::TooLong | Failure::Outside(_) => AnswerV1::TooLong,
         }
     }
 

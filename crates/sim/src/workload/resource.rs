@@ -58,10 +58,8 @@ fn lan(random: &mut SimRandom) -> RequestPool {
         ExcludedIds { start, end: start + random.below(2) as u32, flag: None }
     });
     let exclude = exclude.collect();
-    RequestPool {
-        supply: Supply::Ids(IdSupply { start, end, exclude, alarm_base: end - start }),
-        alarms: alarms(random),
-    }
+    let supply = Supply::Ids(IdSupply { start, end, exclude, alarm_base: end - start });
+    RequestPool::new(supply, alarms(random))
 }
 
 fn subnets(random: &mut SimRandom) -> RequestPool {
@@ -70,7 +68,7 @@ fn subnets(random: &mut SimRandom) -> RequestPool {
     let subnets = subnets.map(|&(address, len)| Subnet { address, len }).collect();
     let sequential = random.percent(20).then_some(true);
     let supply = AddressSupply { subnets, sequential, ..AddressSupply::default() };
-    RequestPool { supply: Supply::Addresses(supply), alarms: alarms(random) }
+    RequestPool::new(Supply::Addresses(supply), alarms(random))
 }
 
 fn request(random: &mut SimRandom, ids: bool) -> Request {
@@ -90,5 +88,12 @@ fn request(random: &mut SimRandom, ids: bool) -> Request {
     };
     let services = (0..random.below(3)).map(|n| Arc::from(format!("/services/s{n}"))).collect();
     let redeploy = random.percent(20).then_some(Redeploy::Never);
-    Request { user: "admin".into(), services, redeploy, sync_alloc: false, want }
+    Request {
+        user: "admin".into(),
+        services,
+        redeploy,
+        sync_alloc: false,
+        want,
+        site: Default::default(),
+    }
 }

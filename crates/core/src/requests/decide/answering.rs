@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::answer::{self, Offer};
 use super::group;
 use super::notify::Notifications;
+use super::outside;
 use crate::decide::Draft;
 use crate::refusal::Refusal;
 use crate::requests::event::RequestAnswered;
@@ -51,6 +52,10 @@ pub(super) fn answer_all(
         let (sync, alone): (Vec<_>, Vec<_>) =
             pools.into_iter().partition(|(_, open)| open.request.is_sync());
         for (name, open) in alone {
+            if !super::requests(draft, &name)?.1.config.answers_itself() {
+                outside::ask(draft, &name, &key, &open.request)?;
+                continue;
+            }
             let offer = match former_value(draft, &name, &open) {
                 Some(offer) => Ok(offer),
                 None => answer::offer(draft, &name, &open.request)?,
@@ -132,7 +137,7 @@ fn answer_one(
         stored.is_none_or(|stored| *stored.request != open.request || stored.answer != answer);
     // Another value is a changed answer too, and watchers see only what is recorded.
     if differs || before != Some(&now) {
-        record(draft, name, key, &open.request, answer);
+        record(draft, name, key, &open.request, answer, 0);
     }
     if before == Some(&now) || open.quiet {
         notifications.services_added(name, key, &open.request, &knew);
@@ -148,7 +153,8 @@ pub(super) fn record(
     key: &Arc<str>,
     request: &Request,
     answer: Answer,
+    version: u64,
 ) {
     let (pool, key, request) = (name.clone(), key.clone(), request.clone());
-    draft.record(RequestAnswered { pool, key, request, answer });
+    draft.record(RequestAnswered { pool, key, request, answer, version });
 }

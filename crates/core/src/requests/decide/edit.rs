@@ -9,8 +9,9 @@ use super::answering::{
     OnFailure, OpenRequest, OpenRequests, answer_all, failed_in_group, is_quiet, record,
 };
 use super::notify::Notifications;
-use super::{alarms, follow_up, requests};
-use crate::decide::pool::{ensure_empty, removed};
+use super::{alarms, follow_up, outside, requests};
+use crate::authority::ExternalState;
+use crate::decide::pool::{ensure_authority, ensure_empty, ensure_no_external_claims, removed};
 use crate::decide::{Draft, release, valid};
 use crate::event::{PoolDefined, ReleaseCause};
 use crate::limits::at_most;
@@ -19,7 +20,7 @@ use crate::refusal::Refusal;
 use crate::requests::command::{EditRequests, PutRequestPool, RequestEdit, RequestPoolEdit};
 use crate::requests::event::{RequestPoolDefined, RequestWithdrawn, Retry, RetryScheduled};
 use crate::requests::refusal::RequestsRefusal;
-use crate::requests::state::AnsweredRequest;
+use crate::requests::state::{AnsweredRequest, Requests};
 use crate::requests::{Answer, Request, RequestPool, Wanted};
 use crate::span::Span;
 use crate::state::pool::Pool;
@@ -169,6 +170,8 @@ fn remove(draft: &mut Draft<'_>, name: &Arc<str>, pending: &mut Pending) -> Resu
         return Ok(());
     }
     let (pool, requests) = requests(draft, name)?;
+    // Its claims at the authority are released first, one by one.
+    ensure_no_external_claims(draft, pool)?;
     let granted = (requests.len() - requests.waiting.len()) as u64;
     let others = pool.held_claims.saturating_sub(granted);
     if others > 0 {
@@ -218,14 +221,22 @@ fn withdraw_one(
     if one.request.is_sync() {
         pending.left.insert(key.clone());
     }
+    let version = one.version;
     release_value(draft, name, key)?;
-    draft.record(RequestWithdrawn { pool: name.clone(), key: key.clone() });
+    draft.record(RequestWithdrawn { pool: name.clone(), key: key.clone(), version });
     Ok(())
 }
 
 /// Releases the value of a request.
-fn release_value(draft: &mut Draft<'_>, name: &Arc<str>, key: &Arc<str>) -> Result<(), Refusal> {
+pub(super) fn release_value(
+    draft: &mut Draft<'_>,
+    name: &Arc<str>,
+    key: &Arc<str>,
+) -> Result<(), Refusal> {
     let pool = draft.pool(name)?;
+    if pool.spec.authority.is_some() {
+        return outside::release_at_authority(draft, name, key);
+    }
     let Some((_, row)) = pool.held(key) else { return Ok(()) };
     let event = release::released(draft, pool, row, ReleaseCause::Asked);
     draft.record(event);
@@ -233,7 +244,7 @@ fn release_value(draft: &mut Draft<'_>, name: &Arc<str>, key: &Arc<str>) -> Resu
 }
 
 /// The value of a request.
-fn value_of(pool: &Pool, key: &str) -> Option<Span> {
+pub(super) fn value_of(pool: &Pool, key: &str) -> Option<Span> {
     pool.held(key).map(|(_, row)| row.first)
 }
 
@@ -246,6 +257,7 @@ fn configure(
     valid::pool_name(name, draft.limits)?;
     valid::request_pool(config, draft.limits)?;
     let spec = config.spec();
+    ensure_authority(draft, &spec)?;
     let before = draft.state.pool(name);
     let generation = before.map_or(0, |pool| pool.generation) + 1;
     match before {
@@ -255,6 +267,7 @@ fn configure(
             if *requests.config == *config {
                 return Ok(());
             }
+            ensure_same_allocator(draft, pool, requests, config)?;
             let other = std::mem::discriminant(&requests.config.supply);
             if other != std::mem::discriminant(&config.supply) {
                 return Err(RequestsRefusal::NotRequestPool { pool: name.clone() }.into());
@@ -272,6 +285,9 @@ fn configure(
                     moved.insert(row.key.clone());
                     at_most("requests_per_edit_max", max, moved.len() as u64)?;
                 }
+            }
+            if spec.authority.is_some() && !moved.is_empty() {
+                return Err(held_outside(pool, &moved));
             }
             let quiet = is_quiet(config);
             let moved: Vec<(Arc<str>, AnsweredRequest)> = moved
@@ -303,6 +319,14 @@ fn configure(
     let (pool, config) = (name.clone(), config.clone());
     draft.record(RequestPoolDefined { pool, config });
     Ok(())
+}
+
+/// The values of an authority stay held until it has released them, so its pool cannot shrink below them.
+fn held_outside(pool: &Pool, keys: &BTreeSet<Arc<str>>) -> Refusal {
+    let sample = keys.iter().filter_map(|key| Some((key.clone(), value_of(pool, key)?)));
+    let (sample, held) = (sample.take(10).collect(), keys.len() as u64);
+    let (pool, kind) = (pool.name.clone(), pool.spec.kind);
+    Refusal::HeldOutside { pool, kind, held, all: true, sample }
 }
 
 /// Displaces all members of a group, because one of them cannot keep its id and all must have the same.
@@ -359,7 +383,10 @@ fn open(
 ) -> Result<(), Refusal> {
     valid::key(key, draft.limits)?;
     valid::request(request, draft.limits)?;
-    let stored = requests(draft, name)?.1.get(key).cloned();
+    let (_, all) = requests(draft, name)?;
+    outside::ensure_askable(&all.config, key, request)?;
+    let answers_itself = all.config.answers_itself();
+    let stored = all.get(key).cloned();
     if stored.as_ref().is_some_and(|stored| stored.request.is_sync()) && !request.is_sync() {
         pending.left.insert(key.clone());
     }
@@ -374,7 +401,7 @@ fn open(
         return Ok(());
     }
     let Some(stored) = stored else {
-        if pool.held(key).is_some() {
+        if is_held_by_other(draft, pool, key) {
             // A claim without a request has this key, and its owner does not expect it to become a request's.
             let (pool, key) = (name.clone(), key.clone());
             return Err(Refusal::ParamsDiffer { pool, key, fields: vec!["owner"] });
@@ -387,11 +414,15 @@ fn open(
         return Ok(());
     }
     let was = value_of(pool, key);
+    let same = outside::asks_the_same(&stored.request, request);
     let keeps = stored.answer == Answer::Granted
+        && (answers_itself || stored.request.site == request.site)
         && was.is_some_and(|value| still_fits(draft, name, key, request, value));
-    if keeps {
-        record(draft, name, key, request, Answer::Granted);
-        pending.notifications.services_added(name, key, request, &stored.request.services);
+    if keeps || !answers_itself && same {
+        record(draft, name, key, request, stored.answer.clone(), stored.version);
+        if stored.answer != Answer::Wanted {
+            pending.notifications.services_added(name, key, request, &stored.request.services);
+        }
         return Ok(());
     }
     release_value(draft, name, key)?;
@@ -402,6 +433,34 @@ fn open(
         displace_group(draft, key, &mut pending.new)?;
     }
     Ok(())
+}
+
+/// Whether a claim has the key that is not of a request. A claim that is being released at an authority is not: the
+/// request waits for that.
+fn is_held_by_other(draft: &Draft<'_>, pool: &Pool, key: &Arc<str>) -> bool {
+    match draft.state.authorities.claim(&pool.name, key) {
+        Some(claim) => claim.progress.state != ExternalState::Releasing,
+        None => pool.held(key).is_some(),
+    }
+}
+
+/// Refuses another allocator for a pool that is in use.
+fn ensure_same_allocator(
+    draft: &Draft<'_>,
+    pool: &Pool,
+    requests: &Requests,
+    config: &RequestPool,
+) -> Result<(), Refusal> {
+    let kinds = |config: &RequestPool| (config.is_external(), config.authority().cloned());
+    if kinds(&requests.config) == kinds(config) {
+        return Ok(());
+    }
+    if requests.len() > 0 {
+        let (pool, requests) = (pool.name.clone(), requests.len() as u64);
+        return Err(RequestsRefusal::AllocatorInUse { pool, requests }.into());
+    }
+    ensure_empty(pool)?;
+    ensure_no_external_claims(draft, pool)
 }
 
 /// Refuses a group of too many pools.

@@ -7,6 +7,7 @@ use crate::decide::Draft;
 use crate::receipt::Outcome;
 use crate::refusal::Refusal;
 use crate::requests::command::{EditRequests, FindValue, PutRequestPool, RequestPoolEdit};
+use crate::requests::refusal::RequestsRefusal;
 use crate::requests::{Answer, Failure, Request, view};
 use crate::span::Span;
 
@@ -33,7 +34,11 @@ pub(super) fn find(draft: &mut Draft<'_>, find: &FindValue) -> Result<Outcome, R
 fn add(draft: &mut Draft<'_>, find: &FindValue) -> Result<FindResult, Refusal> {
     let mut pools = Vec::with_capacity(find.pools.len());
     for name in &find.pools {
-        let before = requests(draft, name)?.1.get(&find.key).map(|one| &*one.request);
+        let (_, requests) = requests(draft, name)?;
+        if !requests.config.answers_itself() {
+            return Err(RequestsRefusal::AnsweredOutside { pool: name.clone() }.into());
+        }
+        let before = requests.get(&find.key).map(|one| &*one.request);
         let put = vec![(find.key.clone(), joined(before, &find.request))];
         let put = PutRequestPool { put, ..PutRequestPool::default() };
         pools.push((name.clone(), RequestPoolEdit::Put(Box::new(put))));
@@ -52,6 +57,7 @@ fn joined(before: Option<&Request>, request: &Request) -> Request {
             .extend(request.services.iter().filter(|one| !before.services.contains(one)).cloned());
         joined.services = services;
         joined.redeploy = request.redeploy.or(before.redeploy);
+        joined.site = before.site.clone();
     }
     joined
 }
@@ -68,7 +74,7 @@ fn answered(draft: &Draft<'_>, find: &FindValue) -> FindResult {
                     continue;
                 }
                 (Answer::Failed(failure), _) => failure.clone(),
-                (Answer::Granted, None) => Failure::SyncExhausted,
+                (Answer::Granted, None) | (Answer::Wanted, _) => Failure::SyncExhausted,
             },
             None => Failure::SyncExhausted,
         };

@@ -42,7 +42,7 @@ pub(super) fn run(draft: &mut Draft<'_>, notifications: &mut Notifications) -> R
         let update = on_failure == OnFailure::UpdateAnswer;
         // The pool may have been removed, or be no request pool.
         let Some(waiting) = draft.state.pool(&name).and_then(Pool::requests) else { continue };
-        if waiting.waiting.is_empty() {
+        if waiting.waiting.is_empty() || !waiting.config.answers_itself() {
             continue;
         }
         let (before, rest) = match &waiting.retry {

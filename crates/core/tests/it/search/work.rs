@@ -142,3 +142,24 @@ fn an_expensive_tree_does_not_block_the_others() {
     assert!(found.iter().count() >= 3, "{} candidates in {} steps", found.len(), found.steps);
     assert!(found.steps < 6_000_000, "{} steps", found.steps);
 }
+
+#[test]
+fn result_needs_no_more_memory_than_is_computed_from_the_limits() {
+    let long = groups(200, 1);
+    for (cloud, request) in [
+        (devices(8, 1), groups(8, 1)),
+        (devices(8, 1), "resources=GPU:1".to_owned()),
+        (devices(3, 1000), format!("{long} group_policy=none")),
+    ] {
+        let mut cloud = Cloud::new(&cloud);
+        let query = query(&mut cloud, &request);
+        for (candidates_max, steps_max) in
+            [(100_000, 2_000_000), (100_000, 20_000), (500, 2_000_000), (1, 2_000_000)]
+        {
+            let limits = SearchLimits { candidates_max, steps_max };
+            let found = candidates(cloud.capacity(), &query, &limits);
+            let (bytes, max) = (found.bytes() as u64, limits.bytes_max());
+            assert!(!found.is_empty() && bytes <= max, "{bytes} of {max} for {request}");
+        }
+    }
+}

@@ -72,7 +72,7 @@ fn invalid_pool_is_refused_with_the_part_that_is_wrong() {
 }
 
 fn put(supply: Supply) -> Command {
-    let config = Some(RequestPool { supply, alarms: AlarmSettings::default() });
+    let config = Some(RequestPool::new(supply, AlarmSettings::default()));
     let put =
         RequestPoolEdit::Put(Box::new(PutRequestPool { config, ..PutRequestPool::default() }));
     let pools = vec![("p".into(), put)];

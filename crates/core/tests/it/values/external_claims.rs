@@ -261,3 +261,20 @@ fn identity_is_drawn_once() {
     let authorities = view::authority::authorities(&world.state);
     assert!(authorities.is_own(k) && authorities.is_own(l));
 }
+
+#[test]
+fn expired_claim_is_released_at_the_authority_in_every_pool() {
+    external(
+        "
+        claim p k ttl=10s
+        report p k granted 5
+        next_due -> 10s
+        at +10s
+        tick -> 2 events
+        external p k -> releasing v5 value 5 due 0s
+        next_due -> 300s
+        report p k gone
+        show p k -> none
+        ",
+    );
+}

@@ -131,7 +131,14 @@ fn request(want: impl Strategy<Value = Wanted>) -> impl Strategy<Value = Request
     (want, user, services, redeploy, waits).prop_map(
         |(want, user, services, redeploy, sync_alloc)| {
             let services = services.into_iter().map(Arc::from).collect();
-            Request { user: user.into(), services, redeploy, sync_alloc, want }
+            Request {
+                user: user.into(),
+                services,
+                redeploy,
+                sync_alloc,
+                want,
+                site: Default::default(),
+            }
         },
     )
 }
@@ -154,7 +161,7 @@ fn put(
     let replace = prop::bool::weighted(0.05);
     (prop::option::weighted(0.25, (supply, alarms())), replace, put, withdraw).prop_map(
         |(supply, replace, put, withdraw)| {
-            let config = |(supply, alarms)| RequestPool { supply, alarms };
+            let config = |(supply, alarms)| RequestPool::new(supply, alarms);
             RequestPoolEdit::Put(Box::new(PutRequestPool {
                 config: supply.map(config),
                 replace,
@@ -287,7 +294,7 @@ pub fn beginning() -> Command {
     ];
     let pools = pools.map(|(name, supply)| {
         let alarms = AlarmSettings { enabled: true, ..AlarmSettings::default() };
-        let config = Some(RequestPool { supply, alarms });
+        let config = Some(RequestPool::new(supply, alarms));
         let put = PutRequestPool { config, replace: false, put: vec![], withdraw: vec![] };
         (name.into(), RequestPoolEdit::Put(Box::new(put)))
     });

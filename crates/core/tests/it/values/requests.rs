@@ -6,18 +6,25 @@
 //! `withdraw p k`, `rmpool p`; `recast p [was=1-9] 2-9` changes a pool with this configuration; `answers p`, `left p`, `alarms`, `outbox`
 //! print the state; `done N`, `failed N [again=T]`, `again N`, `forget N` are about a notification by its index in the outbox.
 //! Lines with `&` between them are one edit.
+//!
+//! `idpool p 20-200 external` has an allocator outside, `by=ipam` an authority; `site=acme:vrf` adds a node to a pool or a
+//! request. `reply p k 40 [version=N] [seen=N]` and `reply p k no=text` answer a request. `inventory ipam` creates an
+//! authority, which answers with `grants p k 40`, `refuses p k`, `stuck p k`, `gone p k`; `external p k` prints its claim.
 
 use std::sync::Arc;
 
+use allod_core::authority::command::{AuthorityCommand, GrantedValue, Report};
+use allod_core::authority::{AuthoritySpec, Protocol, RefusalCode};
 use allod_core::claim::Parity;
-use allod_core::command::Command;
+use allod_core::command::{Command, Expect};
 use allod_core::outbox::OutboxCommand;
 use allod_core::requests::command::{
     EditRequests, FindValue, PutRequestPool, RequestEdit, RequestPoolEdit, RequestsCommand,
 };
 use allod_core::requests::{
-    AddressSupply, AlarmSettings, Answer, ExcludedIds, IdSupply, Method, Redeploy, Request,
-    RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
+    AddressSupply, AlarmSettings, Allocator, Answer, AnswerRequest, ExcludedIds, Failure, IdSupply,
+    Method, Redeploy, Request, RequestPool, Response, SiteNode, SiteNodes, SiteValue, Subnet,
+    Supply, Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::span::Span;
 use allod_core::state::State;
@@ -77,6 +84,49 @@ pub fn command(state: &State, words: &Words<'_>) -> Option<Command> {
                 before,
                 after,
             }]))
+        }
+        "reply" => {
+            let (pool, key) = (text(words.plain(0)), text(words.plain(1)));
+            let known = view::requests::request(state, &pool, &key);
+            let version = known.map_or(0, |(asked, _)| asked.version);
+            let response = match words.get("no") {
+                Some(why) => Response::Failed(text(why)),
+                None => {
+                    let config = view::requests::config(state, &pool).expect("a pool");
+                    let value = config.kind().parse(words.plain(2)).expect("a value");
+                    Response::Granted(value)
+                }
+            };
+            let version = words.get("version").map_or(version, number);
+            let seen = words.get("seen").map(number);
+            RequestsCommand::Answer(AnswerRequest { pool, key, version, seen, response })
+        }
+        "inventory" => {
+            let spec = AuthoritySpec::new(Protocol::Http, "http://ipam.example.org");
+            let (name, expect) = (text(words.plain(0)), Expect::Any);
+            return Some(Command::Authority(AuthorityCommand::Put { name, spec, expect }));
+        }
+        "grants" | "refuses" | "stuck" | "gone" => {
+            let claim = view::authority::claim(state, words.plain(0), words.plain(1));
+            let reference = claim.expect("a claim").request.reference;
+            let report = match words.verb() {
+                "grants" => Report::Granted(GrantedValue {
+                    value: text(words.plain(2)),
+                    handle: None,
+                    version: None,
+                    still_held: None,
+                }),
+                "refuses" => {
+                    Report::Refused { code: RefusalCode::Exhausted, reason: "none left".into() }
+                }
+                "stuck" => Report::Stuck { reason: "no idea".into() },
+                _ => Report::Gone,
+            };
+            return Some(Command::Authority(AuthorityCommand::Report {
+                reference,
+                version: None,
+                report,
+            }));
         }
         "withdraw" => one(put(PutRequestPool { withdraw: vec![text(words.plain(1))], ..plain })),
         "rmpool" => one(RequestPoolEdit::Remove),
@@ -151,7 +201,14 @@ fn config(words: &Words<'_>) -> RequestPool {
             sequential: words.has("sequential").then_some(true),
         })
     };
-    RequestPool { supply, alarms }
+    let by = words.get("by").map(|name| Allocator::Authority(text(name)));
+    let allocator = by.or(words.has("external").then_some(Allocator::External));
+    RequestPool { allocator, site: site(words), ..RequestPool::new(supply, alarms) }
+}
+
+fn site(words: &Words<'_>) -> SiteNodes {
+    let node = |path| SiteNode { path: text(path), value: SiteValue::Text("x".into()) };
+    words.get("site").into_iter().map(node).collect()
 }
 
 fn address_of(text: &str) -> (IpVersion, u128) {
@@ -181,6 +238,7 @@ fn request(words: &Words<'_>) -> Request {
             .find(|how| words.has(how.name())),
         sync_alloc: words.has("waits") || matches!(words.verb(), "seize" | "look"),
         want,
+        site: site(words),
     }
 }
 
@@ -196,6 +254,11 @@ fn answer(state: &State, pool: &str, key: &str) -> String {
     match (&asked.answer, got) {
         (Answer::Granted, Some(got)) => value(kind, got),
         (Answer::Granted, None) => "lost".into(),
+        (Answer::Wanted, None) => "wanted".into(),
+        (Answer::Wanted, Some(got)) => format!("wanted, has {}", value(kind, got)),
+        (Answer::Failed(Failure::Outside(failure)), _) => {
+            format!("! {}: {}", failure.code(), failure.text)
+        }
         (Answer::Failed(failure), _) => format!("! {failure:?}"),
     }
 }
@@ -221,6 +284,14 @@ pub fn found(state: &State, words: &Words<'_>, said: String) -> String {
 
 pub fn show(state: &State, words: &Words<'_>) -> String {
     match words.verb() {
+        "asks" => {
+            let claim = view::authority::claim(state, words.plain(0), words.plain(1));
+            claim.map_or("none".into(), |claim| {
+                let labels =
+                    claim.request.labels.iter().map(|(name, value)| format!(" {name}={value}"));
+                claim.progress.state.name().to_owned() + &labels.collect::<String>()
+            })
+        }
         "alarms" => {
             let one = |alarm: &allod_core::alarm::Alarm| {
                 let over = if alarm.cleared_ms.is_some() { " over" } else { "" };

@@ -87,7 +87,9 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         "has" => return capacity::has(&world.state, &words),
         "holds" => return capacity::holds(&world.state, world.now_ms, &words),
         "uses" => return capacity::uses(&world.state, &words),
-        "answers" | "left" | "alarms" | "outbox" => return requests::show(&world.state, &words),
+        "answers" | "left" | "alarms" | "outbox" | "asks" => {
+            return requests::show(&world.state, &words);
+        }
         "ask" | "net" => {
             let answer = answer::of(world, &requests::command(&world.state, &words).expect("one"));
             return requests::answered(&world.state, &words, answer);

@@ -202,7 +202,7 @@ pub fn of_resources(dice: &mut Dice) -> Command {
     let config = dice.one_in(6).then(|| {
         let end = dice.below(6) as u32;
         let supply = Supply::Ids(IdSupply { start: 0, end, exclude: vec![], alarm_base: end });
-        RequestPool { supply, alarms: AlarmSettings { enabled: true, ..AlarmSettings::default() } }
+        RequestPool::new(supply, AlarmSettings { enabled: true, ..AlarmSettings::default() })
     });
     let request = |dice: &mut Dice| Request {
         user: "u".into(),
@@ -213,6 +213,7 @@ pub fn of_resources(dice: &mut Dice) -> Command {
             id: dice.one_in(3).then(|| dice.below(6) as u32),
             ..WantedId::default()
         }),
+        site: Default::default(),
     };
     let put = (0..dice.below(3)).map(|_| (key(dice), request(dice))).collect();
     let withdraw = if dice.one_in(2) { vec![key(dice)] } else { vec![] };

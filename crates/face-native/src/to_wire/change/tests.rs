@@ -259,9 +259,17 @@ fn requests_and_alarms_are_shown_with_why_and_for_whom() {
         let want = Wanted::Id(WantedId::default());
         let services = vec!["/services/vpn".into()];
         let (user, redeploy, sync_alloc) = ("admin".into(), None, false);
-        let request = Request { user, services, redeploy, sync_alloc, want };
+        let request =
+            Request { user, services, redeploy, sync_alloc, want, site: Default::default() };
         let (pool, key) = (pool.clone(), key.clone());
-        Event::Requests(RequestsEvent::Answered(RequestAnswered { pool, key, request, answer }))
+        let version = 0;
+        Event::Requests(RequestsEvent::Answered(RequestAnswered {
+            pool,
+            key,
+            request,
+            answer,
+            version,
+        }))
     };
     let alarm = |object: &str, kind, raised| {
         let (object, ids, at_ms) = (object.into(), true, 0);
@@ -277,9 +285,14 @@ fn requests_and_alarms_are_shown_with_why_and_for_whom() {
             r#"{"kind":"request_answered","pool":"lan1","key":"a","services":["/services/vpn"],"failure":"id_unavailable"}"#,
         ),
         (
+            answered(Answer::Wanted),
+            r#"{"kind":"request_answered","pool":"lan1","key":"a","services":["/services/vpn"],"failure":null,"wanted":true}"#,
+        ),
+        (
             Event::Requests(RequestsEvent::Withdrawn(RequestWithdrawn {
                 pool: pool.clone(),
                 key: key.clone(),
+                version: 0,
             })),
             r#"{"kind":"request_withdrawn","pool":"lan1","key":"a"}"#,
         ),

@@ -9,12 +9,13 @@ use allod_core::view::State;
 use allod_core::view::requests as view;
 
 use super::ensure_distinct;
+use super::state_nodes::{has_state, without_state};
 use crate::edit::{apply, data_missing, ensure_possible, is_new, validate};
 use crate::error::Result;
 use crate::model::{Edit, EditOp, PathStep};
 use crate::resource_pools::kind::{PoolKind, PoolLocation};
 use crate::resource_pools::read::config_node;
-use crate::resource_pools::{ResourcePools, request};
+use crate::resource_pools::{ResourcePools, outside, request};
 use crate::tree::{DataNode, LeafValue};
 
 pub(super) struct EditedPool<'a> {
@@ -111,6 +112,7 @@ impl<'a> EditedPool<'a> {
             let key = key.clone();
             let mut target = edit.target.clone();
             target.steps.push(PathStep { node: allocation, keys: values });
+            let entry = self.without_state(&key, entry)?;
             let one = Edit::new(edit.op.of_entries(), target, Some(entry));
             let after = apply(&self.model.schema, self.request(&key), 2, &one)?;
             self.requests.insert(key.clone(), after);
@@ -134,6 +136,8 @@ impl<'a> EditedPool<'a> {
         }
         match &step.keys[..] {
             [LeafValue::Text(key)] => {
+                let cleaned = self.cleaned(key, edit)?;
+                let edit = cleaned.as_ref().unwrap_or(edit);
                 let before = self.request(key);
                 let created = is_new(schema, before.as_ref(), 2, edit);
                 let after = apply(schema, before, 2, edit)?;
@@ -150,6 +154,27 @@ impl<'a> EditedPool<'a> {
         }
     }
 
+    /// The edit of a request without the state in its body. `None`: the body has none.
+    fn cleaned(&self, key: &Arc<str>, edit: &Edit) -> Result<Option<Edit>> {
+        let schema = &self.model.schema;
+        let allocation = self.kind.nodes().allocation;
+        let entry = edit.data.as_ref().filter(|data| data.schema == allocation);
+        let Some(entry) = entry.filter(|entry| has_state(schema, entry)) else { return Ok(None) };
+        let data = Some(self.without_state(key, entry.clone())?);
+        Ok(Some(Edit { data, ..edit.clone() }))
+    }
+
+    fn without_state(&self, key: &Arc<str>, entry: DataNode) -> Result<DataNode> {
+        if !has_state(&self.model.schema, &entry) {
+            return Ok(entry);
+        }
+        let present = self.before.and_then(|config| {
+            let (asked, value) = view::request(self.state, &self.name, key)?;
+            Some(request::answered(self.kind, &self.name, config, asked, value))
+        });
+        without_state(&self.location(), key, entry, present.as_ref())
+    }
+
     fn edit_config(&mut self, edit: &Edit) -> Result<bool> {
         let schema = &self.model.schema;
         let before = self.take_config();
@@ -164,7 +189,7 @@ impl<'a> EditedPool<'a> {
             EditedConfig::Now(now) => now,
             EditedConfig::AsBefore => {
                 let config = self.before?;
-                Some(config_node(self.kind, &self.name, self.kind.config_nodes(config)))
+                Some(config_node(self.kind, &self.name, config))
             }
         }
     }
@@ -247,6 +272,9 @@ impl<'a> EditedPool<'a> {
         let location = self.location();
         validate(&self.model.schema, pool).map_err(|error| location.at_pool_path(error, None))?;
         let config = self.kind.config(&location, pool, self.before.map(|before| &**before))?;
+        let allocator = outside::allocator(self.kind, pool);
+        let site = self.kind.site().read_pool(pool, self.before.map(|before| &before.site));
+        let config = RequestPool { allocator, site, ..config };
         match config.validate() {
             Ok(()) => Ok(config),
             Err(refusal) => Err(self.kind.config_error(&location, pool, &refusal)),
@@ -256,6 +284,7 @@ impl<'a> EditedPool<'a> {
     fn read(&self, key: &Arc<str>, entry: &DataNode) -> Result<Request> {
         validate(&self.model.schema, entry)
             .map_err(|error| self.location().at_pool_path(error, Some(key)))?;
-        Ok(request::read(self.kind, entry))
+        let before = self.snapshot_request(key).map(|before| &**before);
+        Ok(request::read(self.kind, entry, before))
     }
 }

@@ -33,6 +33,8 @@ impl Compiler<'_> {
             }
         }
         Ok(Schema {
+            files: self.files.iter().map(|file| file.name.to_owned()).collect(),
+            places: self.drafts.iter().map(|draft| (draft.at.file, draft.at.line)).collect(),
             modules: self.modules,
             nodes: self.nodes,
             choices: self.choices,

@@ -37,12 +37,15 @@ impl Answer {
 }
 
 impl Server {
-    pub async fn start(
+    /// With a site's own YANG modules.
+    pub async fn start_with_modules(
         journal: Arc<dyn Journal>,
         checkpoints: Arc<dyn CheckpointStore>,
         clock: Arc<dyn Clock>,
+        modules: &[(&str, &str)],
     ) -> Server {
-        Server::start_with(journal, checkpoints, clock, RestconfSettings::default()).await
+        let settings = RestconfSettings::default();
+        Server::start_with(journal, checkpoints, clock, settings, modules).await
     }
 
     async fn start_with(
@@ -50,6 +53,7 @@ impl Server {
         checkpoints: Arc<dyn CheckpointStore>,
         clock: Arc<dyn Clock>,
         settings: RestconfSettings,
+        modules: &[(&str, &str)],
     ) -> Server {
         let mut config = Config::default();
         // Notifications to services are queued; no reactor delivers them here.
@@ -59,9 +63,14 @@ impl Server {
         while !handle.status().ready {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let files = embedded::PROTOCOL.iter().chain(resource_pools::MODULES);
+        let files = embedded::PROTOCOL.iter().chain(resource_pools::MODULES).chain(modules);
         let files: Vec<(&str, &str)> = files.copied().collect();
         let schema = Arc::new(Schema::compile(&files).unwrap());
+        resource_pools::check_modules(
+            &schema,
+            &modules.iter().map(|(file, _)| file.trim_end_matches(".yang")).collect::<Vec<_>>(),
+        )
+        .unwrap();
         let model = Arc::new(ResourcePools::new(schema.clone()).unwrap());
         let face = Restconf::new(handle, settings, schema, vec![model]).unwrap();
         let app = App::new(face.routes(), HttpLimits::default()).unwrap();
@@ -76,7 +85,7 @@ impl Server {
     pub async fn fresh_with(settings: RestconfSettings) -> Server {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
-        Server::start_with(journal, checkpoints, ManualClock::morning(), settings).await
+        Server::start_with(journal, checkpoints, ManualClock::morning(), settings, &[]).await
     }
 
     pub async fn answer(&self, request: Request<Full<bytes::Bytes>>) -> Answer {

@@ -105,6 +105,7 @@ fn response_of(response: &Value) -> String {
             format!("{subnet} from {}", response["from"].as_str().unwrap_or("-"))
         }
         (Value::Null, None, Some(error)) => format!("! {error}|"),
+        (Value::Null, None, None) => "wanted".to_owned(),
         _ => panic!("no response: {response}"),
     }
 }

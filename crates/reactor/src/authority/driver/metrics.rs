@@ -18,10 +18,11 @@ pub(super) enum Operation {
     Find,
     Grant,
     Release,
+    LookUp,
 }
 
 impl Operation {
-    const COUNT: usize = 4;
+    const COUNT: usize = 5;
 
     fn name(self) -> &'static str {
         match self {
@@ -29,6 +30,7 @@ impl Operation {
             Operation::Find => "find",
             Operation::Grant => "grant",
             Operation::Release => "release",
+            Operation::LookUp => "lookup",
         }
     }
 }

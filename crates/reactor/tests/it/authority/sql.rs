@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::authority::{ask, known, shown};
 
 /// One server for all tests. It is removed when this process ends.
-fn cluster() -> &'static Cluster {
+pub fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(|| Cluster::start(&[]).unwrap())
 }
@@ -27,7 +27,7 @@ fn text(sql: &str) -> Option<String> {
 }
 
 /// The statements of the specification's example, for this table. The example computes the next value from the maximum.
-fn example(table: &str) -> Statements {
+pub fn example(table: &str) -> Statements {
     let in_table = |sql: &str| text(&sql.replace("allocation ", &format!("{table} ")));
     Statements {
         find: in_table("SELECT allocated_value FROM allocation WHERE attribute=:pool AND owner=:ref"),
@@ -45,7 +45,7 @@ fn example(table: &str) -> Statements {
     }
 }
 
-fn table(name: &str) {
+pub fn table(name: &str) {
     let columns = "attribute varchar, owner uuid, allocated_value integer";
     cluster()
         .sql(&format!("CREATE TABLE {name} ({columns}, PRIMARY KEY (attribute, owner))"))

@@ -94,7 +94,7 @@ impl World {
             exclude: Vec::new(),
             alarm_base: 1000 - 1,
         });
-        let config = RequestPool { supply, alarms: AlarmSettings::default() };
+        let config = RequestPool::new(supply, AlarmSettings::default());
         let (put, withdraw) = (Vec::new(), Vec::new());
         self.put(pool, PutRequestPool { config: Some(config), replace: false, put, withdraw })
             .await;
@@ -108,6 +108,7 @@ impl World {
             redeploy: Some(Redeploy::Touch),
             sync_alloc: false,
             want: Wanted::Id(WantedId::default()),
+            site: Default::default(),
         };
         let put = asked.iter().map(|(key, service)| ((*key).into(), request(service))).collect();
         let withdraw = Vec::new();

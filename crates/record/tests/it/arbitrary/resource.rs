@@ -2,6 +2,7 @@
 
 use allod_core::alarm::AlarmKind;
 use allod_core::alarm::{AlarmChanged, AlarmEvent, AlarmPurged};
+use allod_core::authority::RefusalCode;
 use allod_core::claim::Parity;
 use allod_core::event::Event;
 use allod_core::outbox::{DeliveryFailed, NotificationClosed, NotificationQueued, OutboxEvent};
@@ -9,8 +10,9 @@ use allod_core::requests::event::{
     RequestAnswered, RequestPoolDefined, RequestWithdrawn, RequestsEvent, Retry, RetryScheduled,
 };
 use allod_core::requests::{
-    AddressSupply, AlarmSettings, Answer, ExcludedIds, Failure, IdSupply, Method, Redeploy,
-    Request, RequestPool, Subnet, Supply, Wanted, WantedId, WantedParity, WantedPrefix,
+    AddressSupply, AlarmSettings, Allocator, Answer, ExcludedIds, Failure, IdSupply, Method,
+    OutsideFailure, Redeploy, Request, RequestPool, SiteNode, SiteNodes, SiteValue, Subnet, Supply,
+    Wanted, WantedId, WantedParity, WantedPrefix,
 };
 use allod_core::value::IpVersion;
 use proptest::collection::vec;
@@ -55,7 +57,23 @@ fn pool() -> impl Strategy<Value = RequestPool> {
         low_even,
     });
     (prop_oneof![ids.boxed(), addresses.boxed()], alarms)
-        .prop_map(|(supply, alarms)| RequestPool { supply, alarms })
+        .prop_flat_map(|(supply, alarms)| {
+            let allocator =
+                select(vec![None, Some(Allocator::Internal), Some(Allocator::External)]);
+            (Just(supply), Just(alarms), allocator, site())
+        })
+        .prop_map(|(supply, alarms, allocator, site)| RequestPool {
+            supply,
+            alarms,
+            allocator,
+            site,
+        })
+}
+
+fn site() -> impl Strategy<Value = SiteNodes> {
+    let value = prop_oneof![text().prop_map(SiteValue::Text), text().prop_map(SiteValue::Json)];
+    let node = (text(), value).prop_map(|(path, value)| SiteNode { path, value });
+    vec(node, 0..3).prop_map(SiteNodes::from)
 }
 
 pub fn config() -> impl Strategy<Value = Option<(RequestPool, u64)>> {
@@ -84,13 +102,14 @@ fn request() -> impl Strategy<Value = Request> {
     let prefix = (any::<u8>(), any::<bool>(), option::of((version(), any::<u128>())))
         .prop_map(|(size, invert, start)| Wanted::Prefix(WantedPrefix { size, invert, start }));
     let want = prop_oneof![id.boxed(), prefix.boxed()];
-    (text(), vec(text(), 0..3), option::of(how()), any::<bool>(), want).prop_map(
-        |(user, services, redeploy, sync_alloc, want)| Request {
+    (text(), vec(text(), 0..3), option::of(how()), any::<bool>(), want, site()).prop_map(
+        |(user, services, redeploy, sync_alloc, want, site)| Request {
             user,
             services,
             redeploy,
             sync_alloc,
             want,
+            site,
         },
     )
 }
@@ -110,6 +129,10 @@ fn answer() -> impl Strategy<Value = Answer> {
         any::<u128>().prop_map(|address| Answer::Failed(Failure::EdgeAddress { address })),
         failed(Failure::Misaligned),
         failed(Failure::TooLong),
+        Just(Answer::Wanted),
+        (option::of(select(RefusalCode::ALL.to_vec())), text()).prop_map(|(code, text)| {
+            Answer::Failed(Failure::Outside(OutsideFailure { code, text }))
+        }),
     ]
 }
 
@@ -129,12 +152,18 @@ pub fn event() -> impl Strategy<Value = Event> {
     let defined = (text(), pool()).prop_map(|(pool, config)| {
         Event::Requests(RequestsEvent::PoolDefined(RequestPoolDefined { pool, config }))
     });
-    let answered =
-        (text(), text(), request(), answer()).prop_map(|(pool, key, request, answer)| {
-            Event::Requests(RequestsEvent::Answered(RequestAnswered { pool, key, request, answer }))
-        });
-    let withdrawn = (text(), text()).prop_map(|(pool, key)| {
-        Event::Requests(RequestsEvent::Withdrawn(RequestWithdrawn { pool, key }))
+    let answered = (text(), text(), request(), answer(), number()).prop_map(|answered| {
+        let (pool, key, request, answer, version) = answered;
+        Event::Requests(RequestsEvent::Answered(RequestAnswered {
+            pool,
+            key,
+            request,
+            answer,
+            version,
+        }))
+    });
+    let withdrawn = (text(), text(), number()).prop_map(|(pool, key, version)| {
+        Event::Requests(RequestsEvent::Withdrawn(RequestWithdrawn { pool, key, version }))
     });
     let keys = (option::of(text()), option::of(text()), option::of(text()));
     let retry =
