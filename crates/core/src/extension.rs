@@ -129,6 +129,8 @@ pub(crate) enum DueWork {
     Event(Event),
     /// An expired claim of a pool with an authority.
     Release(Arc<ExternalClaim>),
+    /// The scheduled reconciliation of this authority.
+    Reconcile(Arc<str>),
     /// The oldest claim of this authority has waited for too long.
     Overdue(Arc<str>),
     /// Failed requests of this pool are tried again.

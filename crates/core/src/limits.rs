@@ -99,6 +99,8 @@ limits! {
     lookup_bytes_max = 65_536,
     /// The approximate size of all look-ups.
     lookups_bytes_max = 1 << 30,
+    /// Findings of each class that a reconciliation stores. Further ones are only counted.
+    reconcile_findings_max = 1000,
     /// How long the refusal of an authority is shown.
     refused_claim_ms = 3600 * 1000,
     /// Notifications in the outbox, waiting or given up. 0 disables the outbox.

@@ -44,7 +44,7 @@ pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         return Err(wrong_outcome());
     };
     let status = if *created { StatusCode::CREATED } else { StatusCode::OK };
-    let authority = Authority { generation: *generation, spec, refreshed: 0 };
+    let authority = Authority { generation: *generation, spec, refreshed: 0, reconciliation: None };
     let detail = ReasonDetail::of(&call);
     let now = native.read(|snapshot| AuthorityStatus::of(snapshot, &name, &authority, detail))?;
     Ok(shown(status, &name, &authority, &now, &at))

@@ -415,7 +415,9 @@ impl<R: Read> CheckpointReader<R> {
                     | kinds::AUTHORITY_DEFINED
                     | kinds::CLAIM_WANTED
                     | kinds::LOOKUP_CHANGED
-                    | kinds::LOOKUPS_REFRESHED,
+                    | kinds::LOOKUPS_REFRESHED
+                    | kinds::RECONCILIATION_WANTED
+                    | kinds::RECONCILIATION_ENDED,
                     _,
                 ) => {
                     return self.next_event(found);
@@ -492,7 +494,9 @@ impl<R: Read> CheckpointReader<R> {
                 | AuthorityEvent::Defined(_)
                 | AuthorityEvent::Wanted(_)
                 | AuthorityEvent::LookUpChanged(_)
-                | AuthorityEvent::LookUpsRefreshed(_),
+                | AuthorityEvent::LookUpsRefreshed(_)
+                | AuthorityEvent::ReconciliationWanted(_)
+                | AuthorityEvent::ReconciliationEnded(_),
             )) => {
                 self.resources += 1;
                 Ok(CheckpointPart::Event(event))

@@ -66,6 +66,9 @@ pub(crate) const CHECKPOINT_CONSUMERS: u32 = 69;
 // More events.
 pub(crate) const LOOKUP_REMOVED: u32 = 70;
 pub(crate) const LOOKUPS_REFRESHED: u32 = 71;
+pub(crate) const RECONCILIATION_WANTED: u32 = 72;
+pub(crate) const RECONCILIATION_ENDED: u32 = 73;
+pub(crate) const FINDING_SETTLED: u32 = 74;
 
 /// One version of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +160,9 @@ const KINDS: &[KindInfo] = &[
     row(CHECKPOINT_CONSUMERS, "checkpoint_consumers", 1, 3),
     row(LOOKUP_REMOVED, "lookup_removed", 1, 7),
     row(LOOKUPS_REFRESHED, "lookups_refreshed", 1, 7),
+    row(RECONCILIATION_WANTED, "reconciliation_wanted", 1, 7),
+    row(RECONCILIATION_ENDED, "reconciliation_ended", 1, 7),
+    row(FINDING_SETTLED, "finding_settled", 1, 7),
 ];
 
 /// All kinds and versions, to check the documentation against.
@@ -257,6 +263,9 @@ mod tests {
 69 checkpoint_consumers v1 level 3
 70 lookup_removed v1 level 7
 71 lookups_refreshed v1 level 7
+72 reconciliation_wanted v1 level 7
+73 reconciliation_ended v1 level 7
+74 finding_settled v1 level 7
 ";
 
     #[test]

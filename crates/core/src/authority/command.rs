@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AuthoritySpec, DriftPolicy, RefusalCode};
+use super::{AuthoritySpec, DriftPolicy, Findings, RefusalCode};
 use crate::capacity::Uuid;
 use crate::command::Expect;
 
@@ -25,6 +25,7 @@ pub enum AuthorityCommand {
         report: Report,
     },
     LookUp(LookUpCommand),
+    Reconcile(ReconcileCommand),
     /// What an operator has found out about a claim that is stuck or in conflict.
     Resolve {
         reference: Uuid,
@@ -123,4 +124,39 @@ pub struct SeenValue {
     /// JSON. Equal values must have equal texts.
     pub value: Arc<str>,
     pub version: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReconcileCommand {
+    Request {
+        authority: Arc<str>,
+    },
+    /// What the reactor has found. Refused if this reconciliation is not wanted any more.
+    Report {
+        authority: Arc<str>,
+        number: u64,
+        report: ReconcileReport,
+    },
+    /// What becomes of a finding of the last reconciliation.
+    Settle {
+        authority: Arc<str>,
+        reference: Uuid,
+        action: SettleAction,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReconcileReport {
+    Listed(Findings),
+    Failed { reason: Arc<str> },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettleAction {
+    /// An orphan becomes this claim. A drifted claim gets the value of the authority and stays as it is otherwise.
+    Adopt { pool: Arc<str>, key: Arc<str>, owner: Arc<str> },
+    /// An orphan is released at the authority.
+    Release,
+    /// A missing claim ends here.
+    Forget,
 }

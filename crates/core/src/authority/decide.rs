@@ -3,7 +3,9 @@
 mod claim;
 mod report;
 
+pub(crate) use super::reconcile::decide::want as want_reconciliation;
 pub(crate) use claim::{begin_release, claim, ensure_not_releasing, release};
+pub(super) use report::fits;
 
 use std::sync::Arc;
 
@@ -12,6 +14,7 @@ use super::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ExternalClaimClosed, IdentityDrawn,
 };
 use super::lookup::{self, LookUpState};
+use super::reconcile;
 use super::refusal::AuthorityRefusal;
 use super::{AuthoritySpec, ExternalClaim, ExternalProgress, ExternalState, Protocol};
 use crate::alarm::{self, AlarmKind};
@@ -43,6 +46,7 @@ pub(crate) fn run(draft: &mut Draft<'_>, command: &AuthorityCommand) -> Result<O
             extension::claims_decided(draft)?;
             Ok(outcome)
         }
+        AuthorityCommand::Reconcile(command) => reconcile::decide::run(draft, command),
         AuthorityCommand::LookUp(command) => lookup::decide::run(draft, command),
     }
 }
@@ -165,7 +169,7 @@ fn progressed(draft: &mut Draft<'_>, claim: &ExternalClaim, progress: ExternalPr
 }
 
 /// The authority has nothing for this claim any more. Releases what the claim holds here.
-fn close(draft: &mut Draft<'_>, claim: &ExternalClaim) {
+pub(super) fn close(draft: &mut Draft<'_>, claim: &ExternalClaim) -> Result<(), Refusal> {
     let request = &claim.request;
     let pool = draft.state.pool(&request.pool);
     let held = pool.and_then(|pool| Some((pool, pool.held(&request.key)?.1)));
@@ -176,6 +180,7 @@ fn close(draft: &mut Draft<'_>, claim: &ExternalClaim) {
     released.into_iter().for_each(|released| draft.record(released));
     draft.record(closed(claim));
     set_alarms(draft, &request.authority);
+    Ok(())
 }
 
 /// The event that forgets a claim.

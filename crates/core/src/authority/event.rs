@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{AuthoritySpec, ExternalProgress, ExternalRequest, LookUp};
+use super::{
+    AuthoritySpec, ExternalProgress, ExternalRequest, Findings, LookUp, ReconciliationState,
+};
 use crate::capacity::Uuid;
 use crate::event::event_group;
 
@@ -17,6 +19,9 @@ event_group!(Authority: AuthorityEvent {
     LookUpChecked(LookUpChecked),
     LookUpRemoved(LookUpRemoved),
     LookUpsRefreshed(LookUpsRefreshed),
+    ReconciliationWanted(ReconciliationWanted),
+    ReconciliationEnded(ReconciliationEnded),
+    FindingSettled(FindingSettled),
 });
 
 /// The first authority was defined. All references of this journal begin with the identity.
@@ -93,4 +98,30 @@ pub struct LookUpRemoved {
 pub struct LookUpsRefreshed {
     pub authority: Arc<str>,
     pub position: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReconciliationWanted {
+    pub authority: Arc<str>,
+    pub number: u64,
+    pub at_ms: u64,
+}
+
+/// A reconciliation has ended. Its findings replace those of the previous one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReconciliationEnded {
+    pub authority: Arc<str>,
+    pub number: u64,
+    pub state: ReconciliationState,
+    pub at_ms: u64,
+    pub position: u64,
+    pub findings: Arc<Findings>,
+    pub reason: Option<Arc<str>>,
+}
+
+/// An operator has settled what was found about a reference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingSettled {
+    pub authority: Arc<str>,
+    pub reference: Uuid,
 }

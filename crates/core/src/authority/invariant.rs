@@ -1,6 +1,10 @@
 //! What must hold of claims at authorities.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::lookup::state::LookUps;
+use super::state::Authority;
 use super::{Authorities, ExternalState, LookUpState};
 use crate::state::State;
 
@@ -15,6 +19,10 @@ pub(crate) fn check(state: &State) -> Vec<String> {
         let at = format!("claim '{}' in pool '{}'", request.key, request.pool);
         if !all.by_name.contains_key(&request.authority) {
             wrong.push(format!("{at} has an authority that does not exist"));
+        }
+        // An orphan that is released belongs to no pool.
+        if request.pool.is_empty() && progress.withdrawn {
+            continue;
         }
         let Some(pool) = state.pool(&request.pool) else {
             wrong.push(format!("{at} has a pool that does not exist"));
@@ -47,6 +55,13 @@ pub(crate) fn check(state: &State) -> Vec<String> {
     }
     if all.identity.is_none() && !all.by_name.is_empty() {
         wrong.push("there are authorities without an identity of the journal".into());
+    }
+    let due = |(name, authority): (&Arc<str>, &Arc<Authority>)| {
+        Some((authority.reconcile_due_ms()?, name.clone()))
+    };
+    let due: BTreeSet<_> = all.by_name.iter().filter_map(due).collect();
+    if due != all.reconcile_due {
+        wrong.push("the index of scheduled reconciliations does not match the authorities".into());
     }
     let mut lookups = LookUps::default();
     for (name, look_up) in all.lookups.all.iter() {

@@ -49,5 +49,10 @@ refusals! {
         /// The authority has the same value, as far as is known.
         NothingToAccept { authority: Arc<str>, key: Arc<str> }
             => "nothing_to_accept", Reread, "the look-up of '{key}' at authority '{authority}' has not drifted";
+        NotReconciling { authority: Arc<str>, number: u64 }
+            => "not_reconciling", Reread, "reconciliation {number} of authority '{authority}' is not wanted";
+        /// The last reconciliation has not found it, or it was settled, or it does not hold any more.
+        FindingUnknown { authority: Arc<str>, reference: Uuid }
+            => "finding_unknown", Reread, "the last reconciliation of authority '{authority}' has nothing to settle for reference {reference}";
     }
 }

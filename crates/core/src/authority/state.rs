@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 pub(crate) use super::lookup::state::LookUpName;
 use super::lookup::state::LookUps;
-use super::{AuthoritySpec, ExternalClaim, ExternalState, LookUp, LookUpCounts};
+use super::{AuthoritySpec, ExternalClaim, ExternalState, LookUp, LookUpCounts, Reconciliation};
 use crate::alarm::{Alarm, AlarmKind, Alarms};
 use crate::capacity::Uuid;
 use crate::state::shared_map::SharedMap;
@@ -17,6 +17,20 @@ pub struct Authority {
     pub spec: AuthoritySpec,
     /// Look-ups that were last checked before this position are due.
     pub refreshed: u64,
+    /// The last reconciliation.
+    pub reconciliation: Option<Arc<Reconciliation>>,
+}
+
+impl Authority {
+    /// When the next scheduled reconciliation is due.
+    pub(crate) fn reconcile_due_ms(&self) -> Option<u64> {
+        let period_ms = self.spec.reconcile_ms?;
+        match &self.reconciliation {
+            None => Some(0),
+            Some(last) if last.is_wanted() => None,
+            Some(last) => Some(last.at_ms.saturating_add(period_ms)),
+        }
+    }
 }
 
 /// The number of claims in each state, in the order of [`ExternalState::ALL`].
@@ -62,6 +76,8 @@ pub struct Authorities {
     pub(crate) lookups: LookUps,
     /// Authorities by [`ClaimsOf::overdue_ms`].
     pub(crate) overdue: BTreeSet<(u64, Arc<str>)>,
+    /// Authorities by the time of their next scheduled reconciliation.
+    pub(crate) reconcile_due: BTreeSet<(u64, Arc<str>)>,
 }
 
 impl Authorities {

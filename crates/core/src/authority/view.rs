@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::state::Authority;
-use super::{Authorities, ExternalClaim, LookUp, LookUpCounts};
+use super::{Authorities, ExternalClaim, LookUp, LookUpCounts, Reconciliation};
 use crate::state::State;
 
 pub fn authorities(state: &State) -> &Authorities {
@@ -96,4 +96,9 @@ pub fn lookups_due_after(state: &State, authority: &str, now_ms: u64) -> Option<
 /// The number of look-ups of an authority by state.
 pub fn lookup_counts(state: &State, authority: &str) -> LookUpCounts {
     state.authorities.lookup_counts(authority)
+}
+
+/// The last reconciliation of an authority.
+pub fn reconciliation<'a>(state: &'a State, authority: &str) -> Option<&'a Arc<Reconciliation>> {
+    self::authority(state, authority)?.reconciliation.as_ref()
 }

@@ -18,9 +18,13 @@ pub(super) fn run(draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
             .or_else(|| consumer_due(draft).map(DueWork::Event))
             .or_else(|| idempotency_due(draft).map(DueWork::Event))
             .or_else(|| refusal_due(draft).map(DueWork::Event))
-            .or_else(|| overdue(draft));
+            .or_else(|| overdue(draft))
+            .or_else(|| reconciliation_due(draft));
         match due {
             Some(DueWork::Event(event)) => draft.record(event),
+            Some(DueWork::Reconcile(authority)) => {
+                authority::decide::want_reconciliation(draft, &authority);
+            }
             Some(DueWork::Overdue(authority)) => authority::decide::set_alarms(draft, &authority),
             Some(DueWork::Release(claim)) => authority::decide::begin_release(draft, &claim)?,
             // This takes long enough for one tick.
@@ -88,6 +92,11 @@ fn refusal_due(draft: &Draft<'_>) -> Option<Event> {
 fn overdue(draft: &Draft<'_>) -> Option<DueWork> {
     let (at_ms, authority) = draft.state.authorities.next_overdue(&draft.state.alarms)?;
     (*at_ms <= draft.now_ms).then(|| DueWork::Overdue(authority.clone()))
+}
+
+fn reconciliation_due(draft: &Draft<'_>) -> Option<DueWork> {
+    let (at_ms, authority) = draft.state.authorities.reconcile_due.first()?;
+    (*at_ms <= draft.now_ms).then(|| DueWork::Reconcile(authority.clone()))
 }
 
 fn groups_are_due(draft: &Draft<'_>) -> bool {

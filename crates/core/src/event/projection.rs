@@ -48,6 +48,9 @@ named! {
         ClaimClosed = "claim_closed",
         LookUpChanged = "lookup_changed",
         LookUpRemoved = "lookup_removed",
+        ReconciliationWanted = "reconciliation_wanted",
+        ReconciliationEnded = "reconciliation_ended",
+        FindingSettled = "finding_settled",
     }
 }
 
@@ -147,6 +150,15 @@ impl<'a> Projection<'a> {
             AuthorityEvent::IdentityDrawn(_)
             | AuthorityEvent::LookUpChecked(_)
             | AuthorityEvent::LookUpsRefreshed(_) => return None,
+            AuthorityEvent::ReconciliationWanted(event) => {
+                at(EventKind::ReconciliationWanted, &event.authority)
+            }
+            AuthorityEvent::ReconciliationEnded(event) => {
+                at(EventKind::ReconciliationEnded, &event.authority)
+            }
+            AuthorityEvent::FindingSettled(event) => {
+                at(EventKind::FindingSettled, &event.authority)
+            }
             AuthorityEvent::Defined(event) => at(EventKind::AuthorityDefined, &event.name),
             AuthorityEvent::Removed(event) => at(EventKind::AuthorityRemoved, &event.name),
             AuthorityEvent::LookUpChanged(event) => {

@@ -24,6 +24,8 @@ pub(super) fn head(refusal: &AuthorityRefusal) -> Head {
         AuthorityRefusal::LookUpUnknown { .. } => not_found("look-up not found"),
         AuthorityRefusal::LookUpVersionDiffers { .. } => differs("look-up version differs"),
         AuthorityRefusal::NothingToAccept { .. } => conflict("nothing to accept"),
+        AuthorityRefusal::NotReconciling { .. } => conflict("reconciliation is not wanted"),
+        AuthorityRefusal::FindingUnknown { .. } => not_found("finding not found"),
     }
 }
 
@@ -54,6 +56,8 @@ pub(super) fn members(refusal: &AuthorityRefusal) -> RefusalMembers<'_> {
         }
         AuthorityRefusal::NothingToResolve { .. }
         | AuthorityRefusal::LookUpUnknown { .. }
-        | AuthorityRefusal::NothingToAccept { .. } => none,
+        | AuthorityRefusal::NothingToAccept { .. }
+        | AuthorityRefusal::NotReconciling { .. }
+        | AuthorityRefusal::FindingUnknown { .. } => none,
     }
 }

@@ -200,6 +200,22 @@ fn authority(event: &AuthorityEvent, reasons: ReasonDetail) -> Option<ChangeEven
             policy: event.look_up.policy.name(),
             version: event.look_up.version,
         },
+        AuthorityEvent::ReconciliationWanted(event) => {
+            ChangeEvent::ReconciliationWanted { authority: &event.authority, number: event.number }
+        }
+        AuthorityEvent::ReconciliationEnded(event) => ChangeEvent::ReconciliationEnded {
+            authority: &event.authority,
+            number: event.number,
+            state: event.state.name(),
+            orphans: event.findings.counts.orphans,
+            missing: event.findings.counts.missing,
+            drifted: event.findings.counts.drifted,
+            conflicts: event.findings.counts.conflicts,
+        },
+        AuthorityEvent::FindingSettled(event) => ChangeEvent::FindingSettled {
+            authority: &event.authority,
+            reference: UuidText(event.reference),
+        },
         AuthorityEvent::LookUpRemoved(event) => {
             ChangeEvent::LookupRemoved { authority: &event.authority, key: &event.key }
         }

@@ -257,6 +257,25 @@ pub(crate) enum ChangeEvent<'a> {
         authority: &'a str,
         key: &'a str,
     },
+    ReconciliationWanted {
+        authority: &'a str,
+        number: u64,
+    },
+    /// A reconciliation has ended. The numbers are those of its findings.
+    ReconciliationEnded {
+        authority: &'a str,
+        number: u64,
+        state: &'static str,
+        orphans: u64,
+        missing: u64,
+        drifted: u64,
+        conflicts: u64,
+    },
+    /// An operator has settled a finding of the last reconciliation.
+    FindingSettled {
+        authority: &'a str,
+        reference: UuidText,
+    },
     /// An alarm was raised or cleared.
     AlarmChanged {
         /// The pool, the service or the authority.

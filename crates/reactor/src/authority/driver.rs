@@ -9,6 +9,7 @@
 //! - `remote`: the connection to it
 //! - `attempt`: one attempt for one claim
 //! - `lookups`: one check of a look-up
+//! - `reconciliation`: lists the grants of an authority and compares them with the claims here
 //! - `scan`: finds what is due at one authority
 //! - `metrics`
 
@@ -16,6 +17,7 @@ mod attempt;
 mod lane;
 mod lookups;
 mod metrics;
+mod reconciliation;
 mod remote;
 mod scan;
 
@@ -89,6 +91,7 @@ impl RunningTask {
                 // All may be due at once, whatever their own time is.
                 look_up.map(|look_up| look_up.due_ms.unwrap_or(0).min(snapshot.now_ms))
             }
+            Subject::Reconciliation(_) => Some(0),
         };
         due_ms.is_some_and(|due_ms| due_ms <= snapshot.now_ms)
     }
@@ -252,6 +255,7 @@ impl Runner {
                 settings: self.settings.clone(),
                 limits: self.limits,
                 authority: lane.authority.clone(),
+                name: name.clone(),
                 metrics: lane.metrics.clone(),
                 before: lane.remote.clone(),
                 again: lane.is_doubtful,
@@ -272,15 +276,23 @@ impl Runner {
         for due in due {
             let subject = due.subject();
             lane.busy.insert(subject.clone());
-            let (slot, context) = (lane.slot(&self.freed), context.clone());
+            let context = context.clone();
+            let slot = || lane.slot(&self.freed);
             let task = match due {
                 LaneWork::Claim { claim, kind, earlier } => {
-                    let attempt = Attempt::new(context, claim, kind, earlier, slot);
+                    let attempt = Attempt::new(context, claim, kind, earlier, slot());
                     self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) })
                 }
                 LaneWork::LookUp(look_up) => {
-                    let check = lookups::check(context, look_up, slot);
+                    let check = lookups::check(context, look_up, slot());
                     self.tasks.spawn(async { TaskEnd::Attempted(check.await) })
+                }
+                LaneWork::Reconcile(number) => {
+                    let run = reconciliation::run(context, name.clone(), number);
+                    self.tasks.spawn(async {
+                        run.await;
+                        TaskEnd::Attempted(AttemptEnd::default())
+                    })
                 }
             };
             self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
@@ -348,6 +360,7 @@ struct Prepare {
     settings: Arc<AuthoritySettings>,
     limits: ReactorLimits,
     authority: Arc<allod_core::authority::Authority>,
+    name: Arc<str>,
     metrics: Arc<AuthorityMetrics>,
     before: Option<Arc<Remote>>,
     again: bool,
@@ -373,6 +386,10 @@ impl Prepare {
                 let NotReady { message, after } = not_ready;
                 let report = lookups::failed(&self.handle, &self.limits, look_up, message, *after);
                 return lookups::submit(&self.handle, look_up, report).await;
+            }
+            LaneWork::Reconcile(number) => {
+                let report = reconciliation::failed(&self.name, &not_ready.message);
+                return reconciliation::submit(&self.handle, &self.name, *number, report).await;
             }
         };
         let ExternalClaim { request, progress } = &**claim;

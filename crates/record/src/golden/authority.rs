@@ -1,13 +1,17 @@
 //! Samples of authorities and their claims.
 
+use std::sync::Arc;
+
 use allod_core::alarm::{AlarmChanged, AlarmKind, AlarmPurged};
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
-    IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
+    FindingSettled, IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
+    ReconciliationEnded, ReconciliationWanted,
 };
 use allod_core::authority::{
-    AuthoritySpec, DriftPolicy, ExternalProgress, ExternalRequest, ExternalState, LookUp,
-    LookUpState, Protocol, RefusalCode, Seen, SqlStatements,
+    AuthoritySpec, ConflictFound, DriftPolicy, Drifted, ExternalProgress, ExternalRequest,
+    ExternalState, FindingCounts, Findings, LookUp, LookUpState, Missing, Orphan, Protocol,
+    ReconciliationState, RefusalCode, Seen, SqlStatements,
 };
 use allod_core::capacity::Uuid;
 use allod_core::claim::{ClaimParams, Want};
@@ -77,6 +81,17 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
         (
             "71-lookups_refreshed-v1",
             event(LookUpsRefreshed { authority: "ipam".into(), position: 8 }.into()),
+        ),
+        (
+            "72-reconciliation_wanted-v1",
+            event(
+                ReconciliationWanted { authority: "ipam".into(), number: 11, at_ms: 4_000 }.into(),
+            ),
+        ),
+        ("73-reconciliation_ended-v1", event(reconciled().into())),
+        (
+            "74-finding_settled-v1",
+            event(FindingSettled { authority: "ipam".into(), reference: REFERENCE }.into()),
         ),
         (
             "65-checkpoint_pool-v4",
@@ -191,6 +206,43 @@ fn checked() -> LookUpChecked {
         checked: 10,
         due_ms: Some(303_000),
         attempts: 2,
+        reason: Some("timeout".into()),
+    }
+}
+
+fn reconciled() -> ReconciliationEnded {
+    let (pool, key): (Arc<str>, Arc<str>) = ("lab".into(), "vm-1".into());
+    let value: Arc<str> = "10.0.0.1".into();
+    let findings = Findings {
+        orphans: vec![Orphan {
+            reference: Uuid(1),
+            value: value.clone(),
+            handle: Some("17".into()),
+            own: true,
+        }],
+        missing: vec![Missing {
+            reference: Uuid(2),
+            pool: pool.clone(),
+            key: key.clone(),
+            value: value.clone(),
+        }],
+        drifted: vec![Drifted {
+            reference: Uuid(3),
+            pool: pool.clone(),
+            key: key.clone(),
+            value: value.clone(),
+            seen: "10.0.0.2".into(),
+        }],
+        conflicts: vec![ConflictFound { reference: Uuid(4), value, pool, key }],
+        counts: FindingCounts { orphans: 1001, missing: 1, drifted: 1, conflicts: 1 },
+    };
+    ReconciliationEnded {
+        authority: "ipam".into(),
+        number: 11,
+        state: ReconciliationState::Failed,
+        at_ms: 5_000,
+        position: 12,
+        findings: Arc::new(findings),
         reason: Some("timeout".into()),
     }
 }

@@ -7,7 +7,9 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
 use allod_core::alarm::AlarmKind;
-use allod_core::authority::{DriftPolicy, ExternalState, LookUpState, RefusalCode};
+use allod_core::authority::{
+    DriftPolicy, ExternalState, LookUpState, ReconciliationState, RefusalCode,
+};
 use allod_core::capacity::Reclaim;
 use allod_core::claim::Parity;
 use allod_core::event::ReleaseCause;
@@ -134,6 +136,12 @@ numbered!(LookUpStateV1(LookUpState) {
     1 => Resolved,
     2 => Drifted,
     3 => Unknown,
+});
+
+numbered!(ReconciliationStateV1(ReconciliationState) {
+    0 => Wanted,
+    1 => Done,
+    2 => Failed,
 });
 
 numbered!(ReleaseCauseV1(ReleaseCause) {

@@ -18,6 +18,7 @@ use allod_core::state::State;
 use allod_core::view;
 
 use crate::values::lookups;
+use crate::values::reconciliations;
 use crate::values::script::{Words, duration, expect, number, text};
 
 pub fn command(state: &State, now_ms: u64, words: &Words<'_>) -> Option<Command> {
@@ -45,10 +46,12 @@ pub fn command(state: &State, now_ms: u64, words: &Words<'_>) -> Option<Command>
                 other => panic!("'{other}' is no resolution"),
             },
         },
-        _ => match lookups::command(state, now_ms, words) {
-            Some(command) => AuthorityCommand::LookUp(command),
-            None => return None,
-        },
+        _ => {
+            let look_up = lookups::command(state, now_ms, words).map(AuthorityCommand::LookUp);
+            let reconcile =
+                || reconciliations::command(state, words).map(AuthorityCommand::Reconcile);
+            look_up.or_else(reconcile)?
+        }
     }))
 }
 

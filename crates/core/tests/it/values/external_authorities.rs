@@ -23,10 +23,12 @@ fn rank(refusal: &AuthorityRefusal) -> usize {
         AuthorityRefusal::LookUpUnknown { .. } => 9,
         AuthorityRefusal::LookUpVersionDiffers { .. } => 10,
         AuthorityRefusal::NothingToAccept { .. } => 11,
+        AuthorityRefusal::NotReconciling { .. } => 12,
+        AuthorityRefusal::FindingUnknown { .. } => 13,
     }
 }
 
-const RANKS: usize = 12;
+const RANKS: usize = 14;
 
 #[test]
 fn every_refusal_has_a_case() {
@@ -51,6 +53,8 @@ fn every_refusal_has_a_case() {
         look_up a x ask
         look_up a x pin expect=1 -> no lookup_version_differs: the look-up of 'x' at authority 'a' is at version 7
         accept a x -> no nothing_to_accept: the look-up of 'x' at authority 'a' has not drifted
+        found a number=1 -> no not_reconciling: reconciliation 1 of authority 'a' is not wanted
+        settle a x forget -> no finding_unknown: the last reconciliation of authority 'a' has nothing to settle for reference x
         ",
     );
     let refusals = world.refusals.iter().map(|refusal| match refusal {

@@ -18,6 +18,7 @@ use crate::values::authorities;
 use crate::values::blocks;
 use crate::values::capacity;
 use crate::values::lookups;
+use crate::values::reconciliations;
 use crate::values::requests;
 use crate::values::world::World;
 
@@ -100,6 +101,7 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         "lookup" | "lookups" | "lookups_due" => {
             return lookups::show(&world.state, world.now_ms, &words);
         }
+        "findings" => return reconciliations::show(&world.state, words.plain(0)),
         "external" | "at_authority" | "ready" | "next_due" => {
             return authorities::show(&world.state, world.now_ms, &words);
         }
@@ -339,6 +341,7 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
             "lookups_max" => &mut limits.lookups_max,
             "lookup_bytes_max" => &mut limits.lookup_bytes_max,
             "lookups_bytes_max" => &mut limits.lookups_bytes_max,
+            "reconcile_findings_max" => &mut limits.reconcile_findings_max,
             "refused_claim_ms" => &mut limits.refused_claim_ms,
             other => panic!("'{other}' is no limit"),
         };

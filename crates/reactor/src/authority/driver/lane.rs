@@ -59,6 +59,8 @@ impl Drop for Slot {
 pub(super) enum Subject {
     Claim(Uuid),
     LookUp(Arc<str>),
+    /// With its number.
+    Reconciliation(u64),
 }
 
 pub(super) struct Lane {

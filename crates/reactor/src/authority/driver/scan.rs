@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use allod_core::authority::{ExternalClaim, LookUp};
+use allod_core::authority::{ExternalClaim, ExternalState, LookUp};
 use allod_core::capacity::Uuid;
 use allod_core::value::Kind;
 use allod_core::view::{self, State};
@@ -19,8 +19,14 @@ pub(super) const SCAN_EVERY: Duration = Duration::from_secs(1);
 
 /// What is to be done.
 pub(super) enum LaneWork {
-    Claim { claim: Arc<ExternalClaim>, kind: Kind, earlier: Earlier },
+    Claim {
+        claim: Arc<ExternalClaim>,
+        kind: Kind,
+        earlier: Earlier,
+    },
     LookUp(Arc<LookUp>),
+    /// A reconciliation with this number.
+    Reconcile(u64),
 }
 
 impl LaneWork {
@@ -28,6 +34,7 @@ impl LaneWork {
         match self {
             LaneWork::Claim { claim, .. } => Subject::Claim(claim.request.reference),
             LaneWork::LookUp(look_up) => Subject::LookUp(look_up.key.clone()),
+            LaneWork::Reconcile(number) => Subject::Reconciliation(*number),
         }
     }
 }
@@ -58,8 +65,9 @@ impl LaneScan<'_> {
         // Before the number is read, so that a request that ends in between is not missed.
         lane.set_saturated(true);
         let free = lane.free(self.now);
+        let reconcile = self.reconcile(lane);
         if free == 0 {
-            return (Vec::new(), wait);
+            return (reconcile.into_iter().collect(), wait);
         }
         // Neither claims nor look-ups may keep the others waiting.
         let look_ups = self.look_ups(lane, free);
@@ -70,7 +78,16 @@ impl LaneScan<'_> {
         lane.looked_up_last = rest > 0 && !look_ups.is_empty();
         found.extend(look_ups.into_iter().take(rest).map(LaneWork::LookUp));
         lane.set_saturated(found.len() >= free);
+        found.extend(reconcile);
         (found, wait)
+    }
+
+    /// The reconciliation that is wanted, if it has not begun. A server that is not the leader waits until it is overdue.
+    fn reconcile(&self, lane: &Lane) -> Option<LaneWork> {
+        let wanted = view::authority::reconciliation(self.state, self.name)?;
+        let is_due = wanted.is_wanted() && wanted.at_ms <= self.due_ms;
+        let work = LaneWork::Reconcile(wanted.number);
+        (is_due && !lane.busy.contains(&work.subject())).then_some(work)
     }
 
     fn look_ups(&self, lane: &Lane, free: usize) -> Vec<Arc<LookUp>> {
@@ -98,9 +115,10 @@ impl LaneScan<'_> {
             if lane.busy.contains(&Subject::Claim(claim.request.reference)) {
                 continue;
             }
-            let Some(kind) = view::authority::pool_kind(self.state, &claim.request.pool) else {
-                continue;
-            };
+            // An orphan that is being released has no pool, and its value is needed as text only.
+            let is_releasing = claim.progress.state == ExternalState::Releasing;
+            let kind = view::authority::pool_kind(self.state, &claim.request.pool);
+            let Some(kind) = kind.or(is_releasing.then_some(Kind::Id64)) else { continue };
             let (earlier, until) = lane.earlier(claim, &self.started, self.now, now_ms);
             if let Some(remote) = &remote
                 && next_step(&situation(claim, remote, earlier), None) == NextStep::Wait
