@@ -255,9 +255,7 @@ impl Contents {
             grants.sort();
             grants.truncate(2);
             let next = grants.get(1).map(|(reference, _)| reference);
-            let listed = |(reference, value): &&(String, u64)| {
-                json!({"ref": reference, "value": value, "handle": null, "version": null})
-            };
+            let listed = |(reference, value): &&(String, u64)| json!({"ref": reference, "value": value, "handle": null, "version": null});
             let listed: Vec<Value> = grants.iter().map(listed).collect();
             return (200, "", json!({"grants": listed, "next": next}).to_string());
         }

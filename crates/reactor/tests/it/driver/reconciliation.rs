@@ -17,7 +17,8 @@ impl World {
         let request = ReconcileCommand::Request { authority: authority.into() };
         self.submit(Command::Authority(AuthorityCommand::Reconcile(request))).await.unwrap();
         let last = || {
-            let last = self.read(|state| view::authority::reconciliation(state, authority).cloned());
+            let last =
+                self.read(|state| view::authority::reconciliation(state, authority).cloned());
             last.unwrap()
         };
         assert!(self.reaches(|| last().state != ReconciliationState::Wanted).await);
@@ -36,7 +37,10 @@ async fn what_differs_is_found_and_an_orphan_is_released() {
     }
     inventory.fault("GET", Fault::Status(503, ""));
     let clean = world.reconcile("p").await;
-    assert_eq!((clean.state, clean.findings.counts), (ReconciliationState::Done, Default::default()));
+    assert_eq!(
+        (clean.state, clean.findings.counts),
+        (ReconciliationState::Done, Default::default())
+    );
 
     let reference = |key: &str| world.claim("p", key).unwrap().request.reference;
     inventory.take(ORPHAN, 50);
@@ -45,11 +49,17 @@ async fn what_differs_is_found_and_an_orphan_is_released() {
     let found = world.reconcile("p").await;
     let findings = &found.findings;
     let orphan = &findings.orphans[0];
-    assert_eq!((orphan.reference.to_string().as_str(), &*orphan.value, orphan.own), (ORPHAN, "50", false));
+    assert_eq!(
+        (orphan.reference.to_string().as_str(), &*orphan.value, orphan.own),
+        (ORPHAN, "50", false)
+    );
     assert_eq!((&*findings.missing[0].key, &*findings.missing[0].value), ("b", "2"));
     let drifted = &findings.drifted[0];
     assert_eq!((&*drifted.key, &*drifted.value, &*drifted.seen), ("c", "3", "60"));
-    assert_eq!((findings.counts.orphans, findings.counts.missing, findings.counts.drifted), (1, 1, 1));
+    assert_eq!(
+        (findings.counts.orphans, findings.counts.missing, findings.counts.drifted),
+        (1, 1, 1)
+    );
 
     let settle = ReconcileCommand::Settle {
         authority: "p".into(),
