@@ -71,6 +71,40 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class SeenValue:
+    """A value that an authority has now."""
+
+    value: Any
+    """Any JSON; ``None``: the authority does not know the name any more."""
+    value_version: Optional[str]
+    at: datetime
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """A value that an authority knows under a name."""
+
+    authority: str
+    key: str
+    state: str
+    """``wanted``, ``resolved``, ``drifted`` or ``unknown``."""
+    policy: str
+    """``pin``, ``follow`` or ``ask``."""
+    value: Any
+    """Any JSON; ``None``: there is none."""
+    version: int
+    """Changes with every change of the look-up."""
+    value_version: Optional[str]
+    """The authority's version of the value."""
+    resolved: Optional[datetime]
+    seen: Optional[SeenValue]
+    """With drift: what the authority has now."""
+    reason: Optional[str]
+    attempts: int
+    next_attempt: Optional[datetime]
+
+
+@dataclass(frozen=True)
 class Usage:
     """Usage of a pool, in values; members with ``claims`` in the name count claims."""
 
@@ -129,6 +163,9 @@ class Authority:
     stuck: int
     conflicts: int
     releasing: int
+    lookups: int
+    drifted: int
+    """Look-ups for which the authority has another value."""
     oldest_seconds: Optional[float]
     """The age of the oldest claim or release that waits for it."""
     last_error: Optional[str]
@@ -304,7 +341,8 @@ def claim(json: Json, new: bool = False) -> Claim:
 
 
 def authority(json: Json, new: bool = False) -> Authority:
-    counts = ("generation", "pools", "wanted", "held", "refused", "stuck", "conflicts", "releasing")
+    counts = ["generation", "pools", "wanted", "held", "refused", "stuck", "conflicts", "releasing"]
+    counts += ["lookups", "drifted"]
     return Authority(
         name=json["name"],
         kind=json["kind"],
@@ -317,6 +355,27 @@ def authority(json: Json, new: bool = False) -> Authority:
         new=new,
         **{name: int(json[name]) for name in counts},
     )
+
+
+def lookup(json: Json) -> LookUp:
+    return LookUp(
+        authority=json["authority"],
+        key=json["key"],
+        state=json["state"],
+        policy=json["policy"],
+        value=json["value"],
+        version=int(json["version"]),
+        value_version=json.get("value_version"),
+        resolved=_maybe(read_time, json["resolved"]),
+        seen=_maybe(_seen, json.get("seen")),
+        reason=json.get("reason"),
+        attempts=int(json["attempts"]),
+        next_attempt=_maybe(read_time, json["next_attempt"]),
+    )
+
+
+def _seen(json: Json) -> SeenValue:
+    return SeenValue(json["value"], json.get("value_version"), read_time(json["at"]))
 
 
 def pool(json: Json, new: bool = False) -> Pool:

@@ -148,6 +148,14 @@ class Releasing(Problem):
     """The claim under this key is still being released at its authority."""
 
 
+class LookUpUnknown(Problem):
+    """The look-up does not exist."""
+
+
+class NothingToAccept(Problem):
+    """The authority has no other value than the one of the look-up."""
+
+
 class Stuck(Problem):
     """It is not known whether the authority has granted a value; an operator must resolve it."""
 
@@ -268,6 +276,9 @@ BY_CODE: Dict[str, Type[Problem]] = {
     "authority_busy": Unavailable,
     "claim_releasing": Releasing,
     "claim_stuck": Stuck,
+    "lookup_unknown": LookUpUnknown,
+    "lookup_version_differs": VersionDiffers,
+    "nothing_to_accept": NothingToAccept,
     "reference_unknown": ReferenceUnknown,
     "nothing_to_resolve": NothingToResolve,
     "claim_unknown": NotHeld,

@@ -41,7 +41,7 @@ class Numbers(Adapter):
         if ask.ref not in self.held:
             free = [number for number in (1, 2, 3) if number not in self.held.values()]
             if ask.value is not None and ask.value not in free:
-                raise Refused("taken", f"{ask.value} belongs to somebody else")
+                raise Refused("taken", f"{ask.value} belongs to another owner")
             if not free:
                 raise Refused("exhausted", "all three numbers are in use")
             self.held[ask.ref] = int(ask.value or free[0])

@@ -10,7 +10,7 @@
 //! | a native operation claims, releases or renews a key | [`PoolExtension::ensure_claim_editable`] | allows | refuses the keys of requests |
 //! | a native claim would move the pool's cursor | [`PoolExtension::owns_cursor`] | yes | no |
 //! | a native command has redefined the pool | [`pool_redefined`] | divides the new ids into blocks | – |
-//! | a decision has granted or released claims | [`claims_decided`] | – | grants waiting requests, sets alarms, notifies |
+//! | a decision has granted or released claims, or changed them at an authority | [`claims_decided`] | – | grants waiting requests, answers those of the authority, sets alarms, notifies |
 //! | an event has changed a claim (`apply`) | [`State::extension_changed`] | moves ids between its lists | – |
 //! | a pool is added to the state or cleaned up | `State::set_in_group` | – | updates the index of groups |
 //! | the free set has changed | [`PoolExtension::free_changed`] | – | updates the index of host addresses |

@@ -137,6 +137,7 @@ fn operation(entry: &RouteEntry) -> Operation {
 fn tag(path: &str) -> &'static str {
     let heading = |word: &&str| path.contains(&format!("/{word}"));
     [
+        "lookups",
         "authorities",
         "watch",
         "history",
@@ -154,6 +155,7 @@ fn tag(path: &str) -> &'static str {
     .find(heading)
     .map_or("server", |word| match word {
         "watch" => "history",
+        "lookups" => "authorities",
         "providers" | "consumers" | "candidates" => "capacity",
         "alarms" | "outbox" => "alarms and notifications",
         word => word,
@@ -209,6 +211,9 @@ fn components() -> Components {
     add::<wire::AuthorityBody>(&mut all);
     add::<wire::AuthorityList<'_>>(&mut all);
     add::<wire::ResolveBody>(&mut all);
+    add::<wire::LookUpBody>(&mut all);
+    add::<wire::LookUpList<'_>>(&mut all);
+    add::<wire::HintsBody>(&mut all);
     add::<wire::PoolList<'_>>(&mut all);
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);

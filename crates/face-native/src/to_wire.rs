@@ -4,6 +4,7 @@ pub(crate) mod authority;
 pub(crate) mod candidates;
 pub(crate) mod capacity;
 mod change;
+pub(crate) mod lookup;
 pub(crate) mod outbox;
 
 use allod_core::capacity::Uuid;

@@ -4,6 +4,8 @@
 //! beforehand.
 
 mod hook;
+mod inventory;
+mod outside;
 mod requests;
 
 use std::path::Path;

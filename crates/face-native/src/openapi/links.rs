@@ -11,7 +11,11 @@ const KEY: LinkParam = ("key", "$request.path.key");
 const VALUE: LinkParam = ("value", "$response.body#/value");
 
 /// An operation, the operation that may follow it, and the parameters of the latter.
-const LINKS: [(&str, &str, &[LinkParam]); 12] = [
+const LINKS: [(&str, &str, &[LinkParam]); 16] = [
+    ("putLookup", "getLookup", &[AUTHORITY, KEY]),
+    ("putLookup", "deleteLookup", &[AUTHORITY, KEY]),
+    ("putAuthority", "putLookup", &[AUTHORITY]),
+    ("putAuthority", "listLookups", &[AUTHORITY]),
     ("putAuthority", "getAuthority", &[AUTHORITY]),
     ("putAuthority", "listAuthorityClaims", &[AUTHORITY]),
     ("putAuthority", "deleteAuthority", &[AUTHORITY]),

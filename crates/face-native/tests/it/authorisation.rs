@@ -118,6 +118,11 @@ impl Fixture {
         let (status, reply) =
             world.ask(admin, &Method::PUT, "/v1/authorities/inventory", AUTHORITY).await;
         assert_eq!(status, 201, "{reply}");
+        // A look-up that has drifted, so that it can be accepted.
+        let look_up = tokio::spawn(put_look_up(world.handle.clone()));
+        let (status, reply) = world.ask(admin, &Method::PUT, LOOK_UP, r#"{"policy":"ask"}"#).await;
+        assert_eq!(status, 201, "{reply}");
+        look_up.await.unwrap();
         for tenant in ["a", "b"] {
             let pool = format!("/v1/pools/tenant-{tenant}%2Fvlans-outside");
             let body = r#"{"kind":"id32","authority":"inventory"}"#;
@@ -172,7 +177,15 @@ const NOTICE: &str = "NOTICE";
 /// Placeholder for the reference of the claim in `tenant-a/vlans-outside`.
 const REFERENCE: &str = "REFERENCE";
 const AUTHORITY: &str = r#"{"kind":"http","url":"http://127.0.0.1:9"}"#;
+const LOOK_UP: &str = "/v1/lookups/inventory/site";
 const POOL: &str = r#"{"kind":"id32","ranges":["1-9"]}"#;
+
+/// The answers of the authority to the look-up.
+async fn put_look_up(handle: Handle) {
+    for report in ["seen 1", "seen 2"] {
+        reported::report(&handle, &format!("lookup inventory site {report}")).await;
+    }
+}
 
 /// A valid request to the route, for the pool `tenant-a/vlans`.
 fn sample(rule: &RouteRule) -> (String, &'static str) {
@@ -192,6 +205,8 @@ fn sample(rule: &RouteRule) -> (String, &'static str) {
         "putAuthority" => AUTHORITY,
         "deleteAuthority" => return (path.replace("inventory", "unused"), ""),
         "resolveClaim" => r#"{"gone":true}"#,
+        _ if path.starts_with("/v1/lookups/") => return (path.replace("held", "site"), ""),
+        "postHints" => r#"{"keys":["site"]}"#,
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
         }

@@ -6,12 +6,17 @@
 //! report vlans blue failed connection refused
 //! report vlans blue stuck the connection was cut
 //! report vlans blue gone
+//! report lookup inventory site seen {"a":1} v7    the value, and the authority's version of it
+//! report lookup inventory site unknown
+//! report lookup inventory site failed connection refused
 //! ```
 
 use std::time::Duration;
 
 use allod_core::authority::RefusalCode;
-use allod_core::authority::command::{AuthorityCommand, GrantedValue, Report};
+use allod_core::authority::command::{
+    AuthorityCommand, GrantedValue, LookUpCommand, LookUpReport, Report, SeenValue,
+};
 use allod_core::capacity::Uuid;
 use allod_core::command::Command;
 use allod_core::view;
@@ -19,6 +24,9 @@ use allod_engine::Handle;
 
 /// Submits the report of the line, once the claim exists.
 pub async fn report(handle: &Handle, line: &str) {
+    if let Some(line) = line.strip_prefix("lookup ") {
+        return look_up(handle, line).await;
+    }
     let mut words = line.splitn(4, ' ');
     let mut word = || words.next().unwrap_or_default();
     let (pool, key, kind, rest) = (word(), word(), word(), word());
@@ -45,6 +53,41 @@ pub async fn report(handle: &Handle, line: &str) {
     let reference = reference(handle, pool, key).await;
     let command = AuthorityCommand::Report { reference, version: None, report };
     let reply = handle.submit(Command::Authority(command)).await.expect("an answer");
+    reply.answer.expect("no refusal");
+}
+
+async fn look_up(handle: &Handle, line: &str) {
+    let mut words = line.splitn(4, ' ');
+    let mut word = || words.next().unwrap_or_default();
+    let (authority, key, kind, rest) = (word(), word(), word(), word());
+    let report = match kind {
+        "seen" => {
+            let (value, version) = rest.split_once(' ').unwrap_or((rest, ""));
+            let version = (!version.is_empty()).then(|| version.into());
+            LookUpReport::Seen(Some(SeenValue { value: value.into(), version }))
+        }
+        "unknown" => LookUpReport::Seen(None),
+        "failed" => {
+            let again_ms = handle.status().now_ms + 60_000;
+            LookUpReport::Failed { reason: rest.into(), again_ms }
+        }
+        _ => panic!("{line}: not known"),
+    };
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    let version = loop {
+        let found = handle.read(|snapshot| {
+            view::authority::lookup(snapshot.state, authority, key).map(|found| found.version)
+        });
+        match found.expect("an engine") {
+            Some(version) => break version,
+            None => assert!(std::time::Instant::now() < deadline, "no look-up {line}"),
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    };
+    let (authority, key) = (authority.into(), key.into());
+    let command = LookUpCommand::Report { authority, key, version, report };
+    let command = Command::Authority(AuthorityCommand::LookUp(command));
+    let reply = handle.submit(command).await.expect("an answer");
     reply.answer.expect("no refusal");
 }
 

@@ -141,8 +141,8 @@ fn statements(sql: &SqlStatements) -> Statements {
 
 impl Remote {
     fn is_recent(&self) -> bool {
-        let is_read = matches!(*self.connector, Connector::Http(_));
-        !is_read || self.read_at.elapsed() < ABILITIES_AGE_MAX
+        let can_change = matches!(*self.connector, Connector::Http(_));
+        !can_change || self.read_at.elapsed() < ABILITIES_AGE_MAX
     }
 
     pub fn is_for(&self, authority: &Authority) -> bool {
