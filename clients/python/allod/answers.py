@@ -105,6 +105,48 @@ class LookUp:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """A difference between the listing of an authority and what is held here."""
+
+    reference: str
+    value: str
+    pool: Optional[str]
+    key: Optional[str]
+    seen: Optional[str]
+    """The value at the authority, if it has drifted."""
+    handle: Optional[str]
+    own: Optional[bool]
+    """Whether this journal has made the reference of an orphan."""
+
+
+@dataclass(frozen=True)
+class Reconciliation:
+    """The findings of the last reconciliation of an authority. Lists may be shorter than ``counts``."""
+
+    authority: str
+    number: int
+    state: str
+    """``wanted``: it has not ended, and the findings are the previous ones; ``done`` or ``failed``."""
+    at: datetime
+    orphans: Tuple[Finding, ...]
+    """Grants at the authority that no claim here has."""
+    missing: Tuple[Finding, ...]
+    """Claims here for which the authority has no grant."""
+    drifted: Tuple[Finding, ...]
+    conflicts: Tuple[Finding, ...]
+    """Grants of values that another claim holds here."""
+    counts: Mapping[str, int]
+    reason: Optional[str]
+
+
+@dataclass(frozen=True)
+class Settled:
+    settled: int
+    refused: Tuple[Json, ...]
+    """The references that could not be settled, with code and detail."""
+
+
+@dataclass(frozen=True)
 class Usage:
     """Usage of a pool, in values; members with ``claims`` in the name count claims."""
 
@@ -376,6 +418,29 @@ def lookup(json: Json) -> LookUp:
 
 def _seen(json: Json) -> SeenValue:
     return SeenValue(json["value"], json.get("value_version"), read_time(json["at"]))
+
+
+def reconciliation(json: Json) -> Reconciliation:
+    def findings(name: str) -> Tuple[Finding, ...]:
+        members = Finding.__dataclass_fields__
+        return tuple(Finding(**{one: found.get(one) for one in members}) for found in json[name])
+
+    return Reconciliation(
+        authority=json["authority"],
+        number=int(json["number"]),
+        state=json["state"],
+        at=read_time(json["at"]),
+        orphans=findings("orphans"),
+        missing=findings("missing"),
+        drifted=findings("drifted"),
+        conflicts=findings("conflicts"),
+        counts={name: int(count) for name, count in json["counts"].items()},
+        reason=json.get("reason"),
+    )
+
+
+def settled(json: Json) -> Settled:
+    return Settled(settled=int(json["settled"]), refused=tuple(json["refused"]))
 
 
 def pool(json: Json, new: bool = False) -> Pool:

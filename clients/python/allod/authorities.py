@@ -19,7 +19,7 @@ from typing import (
 )
 
 from . import answers, api
-from .answers import Authority, Claim, LookUp
+from .answers import Authority, Claim, LookUp, Reconciliation, Settled
 from .api import Call, Page, Query
 from .http1 import Request, Response
 from .transaction import Version, members
@@ -162,6 +162,44 @@ def hint(name: str, keys: Optional[Iterable[str]]) -> Call[None]:
     return Call(api.send("POST", api.path("authorities", name, "hints"), body, {}), lambda _: None)
 
 
+RECONCILE_WAIT = 60.0
+"""How long the server waits for a reconciliation if the request does not say how long."""
+
+
+def reconcile(name: str, *, wait: Optional[float]) -> Call[Reconciliation]:
+    request = api.send("POST", api.path("authorities", name, "reconcile"), {}, api.prefer(wait))
+    most = RECONCILE_WAIT if wait is None else wait
+    return Call(request, api.read_json(answers.reconciliation), wait=most)
+
+
+def reconciliation(name: str, *, wait: Optional[float]) -> Call[Reconciliation]:
+    request = Request("GET", api.path("authorities", name, "reconcile"), api.prefer(wait))
+    return Call(request, api.read_json(answers.reconciliation), wait=wait or 0.0)
+
+
+def settle(
+    name: str,
+    action: str,
+    reference: Optional[str],
+    *,
+    all: Optional[str],
+    pool: Optional[str],
+    key: Optional[str],
+    owner: Optional[str],
+) -> Call[Settled]:
+    body = members(
+        action=action,
+        reference=reference,
+        all=None if all is None else True,
+        pool=pool,
+        key=key,
+        owner=owner,
+        **{"class": all},
+    )
+    target = api.path("authorities", name, "settle")
+    return Call(api.send("POST", target, body, {}), api.read_json(answers.settled))
+
+
 class AuthorityCalls:
     """The methods of ``Client`` about authorities."""
 
@@ -274,6 +312,37 @@ class AuthorityCalls:
     def hint(self, name: str, keys: Optional[Iterable[str]] = None) -> None:
         """Says that values may have changed at the authority: these, or any."""
         self._run(hint(name, keys))
+
+    def reconcile(self, name: str, *, wait: Optional[float] = None) -> Reconciliation:
+        """Compares what an authority lists with what is held here, and changes nothing.
+
+        Waits for the findings (default: 60 seconds); after that the state is ``wanted``, and ``reconciliation`` has them
+        later. Raises ``Unavailable`` if the authority cannot be listed.
+        """
+        return self._run(reconcile(name, wait=wait))
+
+    def reconciliation(self, name: str, *, wait: Optional[float] = None) -> Reconciliation:
+        """The last reconciliation; with ``wait`` once it has ended. Raises ``FindingUnknown`` if there was none."""
+        return self._run(reconciliation(name, wait=wait))
+
+    def settle(
+        self,
+        name: str,
+        action: str,
+        reference: Optional[str] = None,
+        *,
+        all: Optional[str] = None,
+        pool: Optional[str] = None,
+        key: Optional[str] = None,
+        owner: Optional[str] = None,
+    ) -> Settled:
+        """Settles one finding of the last reconciliation, or ``all`` of a class: ``orphans``, ``missing``, ``drifted``.
+
+        ``action`` is ``adopt`` (an orphan becomes a claim in ``pool``; a drifted claim takes the value of the authority),
+        ``release`` (an orphan) or ``forget`` (a missing claim).
+        """
+        call = settle(name, action, reference, all=all, pool=pool, key=key, owner=owner)
+        return self._run(call)
 
 
 class AsyncAuthorityCalls:
@@ -388,3 +457,34 @@ class AsyncAuthorityCalls:
     async def hint(self, name: str, keys: Optional[Iterable[str]] = None) -> None:
         """Says that values may have changed at the authority: these, or any."""
         await self._run(hint(name, keys))
+
+    async def reconcile(self, name: str, *, wait: Optional[float] = None) -> Reconciliation:
+        """Compares what an authority lists with what is held here, and changes nothing.
+
+        Waits for the findings (default: 60 seconds); after that the state is ``wanted``, and ``reconciliation`` has them
+        later. Raises ``Unavailable`` if the authority cannot be listed.
+        """
+        return await self._run(reconcile(name, wait=wait))
+
+    async def reconciliation(self, name: str, *, wait: Optional[float] = None) -> Reconciliation:
+        """The last reconciliation; with ``wait`` once it has ended. Raises ``FindingUnknown`` if there was none."""
+        return await self._run(reconciliation(name, wait=wait))
+
+    async def settle(
+        self,
+        name: str,
+        action: str,
+        reference: Optional[str] = None,
+        *,
+        all: Optional[str] = None,
+        pool: Optional[str] = None,
+        key: Optional[str] = None,
+        owner: Optional[str] = None,
+    ) -> Settled:
+        """Settles one finding of the last reconciliation, or ``all`` of a class: ``orphans``, ``missing``, ``drifted``.
+
+        ``action`` is ``adopt`` (an orphan becomes a claim in ``pool``; a drifted claim takes the value of the authority),
+        ``release`` (an orphan) or ``forget`` (a missing claim).
+        """
+        call = settle(name, action, reference, all=all, pool=pool, key=key, owner=owner)
+        return await self._run(call)

@@ -156,6 +156,10 @@ class NothingToAccept(Problem):
     """The authority has no other value than the one of the look-up."""
 
 
+class FindingUnknown(Problem):
+    """The last reconciliation has nothing to settle for this reference, or there was none."""
+
+
 class Stuck(Problem):
     """It is not known whether the authority has granted a value; an operator must resolve it."""
 
@@ -279,6 +283,10 @@ BY_CODE: Dict[str, Type[Problem]] = {
     "lookup_unknown": LookUpUnknown,
     "lookup_version_differs": VersionDiffers,
     "nothing_to_accept": NothingToAccept,
+    "finding_unknown": FindingUnknown,
+    "not_reconciling": FindingUnknown,
+    "reconciliation_unknown": FindingUnknown,
+    "reconciliation_failed": Unavailable,
     "reference_unknown": ReferenceUnknown,
     "nothing_to_resolve": NothingToResolve,
     "claim_unknown": NotHeld,

@@ -13,6 +13,7 @@ from allod import (
     AuthoritySpec,
     AuthorityUnknown,
     Exhausted,
+    FindingUnknown,
     Invalid,
     LookUpUnknown,
     NotGranted,
@@ -24,7 +25,7 @@ from allod import (
     Transaction,
     VersionDiffers,
 )
-from allod.authority import Adapter, Ask, Fact, Grant, Known, Refused
+from allod.authority import Adapter, Ask, Fact, Grant, Known, Listed, Page, Refused
 from allod.authority.server import AuthorityServer
 
 _names = itertools.count()
@@ -59,6 +60,11 @@ class Numbers(Adapter):
             raise OSError("the inventory is down")
         return Fact(self.facts[name]) if name in self.facts else None
 
+    def list(self, after: Optional[str]) -> Page:
+        if self.down:
+            raise OSError("the inventory is down")
+        return Page([Listed(ref, number) for ref, number in self.held.items()], None)
+
     def release(self, known: Known) -> None:
         if self.down:
             raise OSError("the inventory is down")
@@ -77,7 +83,8 @@ def outside(client: Any, numbers: Tuple[Numbers, str]) -> Iterator[Tuple[Numbers
     """The adapter, the name of its authority and that of its pool."""
     adapter, url = numbers
     name = f"inventory {next(_names)}/ü"
-    client.put_authority(name, AuthoritySpec("http", url))
+    # Two listings are further apart than the time limit.
+    client.put_authority(name, AuthoritySpec("http", url, timeout=0.5))
     client.put_pool(f"{name} pool", "id32", authority=name)
     yield adapter, name, f"{name} pool"
     # The next adapter has another port, and this one ends.
@@ -232,3 +239,27 @@ def test_look_up_stays_the_same_until_it_is_accepted(
     client.delete_lookup(name, "site/muc")
     with pytest.raises(LookUpUnknown):
         client.lookup(name, "site/muc")
+
+
+def test_findings_are_settled_on_request(client: Any, outside: Tuple[Numbers, str, str]) -> None:
+    adapter, name, pool = outside
+    with pytest.raises(FindingUnknown):
+        client.reconciliation(name)
+    lost = client.claim(pool, "lost", wait=20.0)
+    client.claim(pool, "kept", wait=20.0)
+    assert client.reconcile(name).counts == {"orphans": 0, "missing": 0, "drifted": 0, "conflicts": 0}
+    del adapter.held[lost.reference]
+    orphan = "00000000-0000-4000-8000-000000000003"
+    adapter.held[orphan] = 3
+    found = client.reconcile(name)
+    assert found.state == "done"
+    assert [(one.reference, one.value, one.own) for one in found.orphans] == [(orphan, "3", False)]
+    assert [(one.reference, one.key) for one in found.missing] == [(lost.reference, "lost")]
+    assert client.reconciliation(name, wait=1.0) == found
+    assert client.settle(name, "adopt", orphan, pool=pool, key="found").settled == 1
+    assert client.get(pool, "found").value == 3
+    assert client.settle(name, "forget", all="missing").settled == 1
+    with pytest.raises(NotHeld):
+        client.get(pool, "lost")
+    with pytest.raises(FindingUnknown):
+        client.settle(name, "release", orphan)

@@ -46,7 +46,11 @@ pub(crate) fn run(draft: &mut Draft<'_>, command: &AuthorityCommand) -> Result<O
             extension::claims_decided(draft)?;
             Ok(outcome)
         }
-        AuthorityCommand::Reconcile(command) => reconcile::decide::run(draft, command),
+        AuthorityCommand::Reconcile(command) => {
+            let outcome = reconcile::decide::run(draft, command)?;
+            extension::claims_decided(draft)?;
+            Ok(outcome)
+        }
         AuthorityCommand::LookUp(command) => lookup::decide::run(draft, command),
     }
 }
