@@ -9,6 +9,9 @@ const WANTED: &str = r#"{"pool":"vlans","key":"blue","owner":"blue","value":null
 /// An authority that cannot be reached, without the end of the object.
 const FAILING: &str = r#"{"name":"inventory","generation":2,"kind":"http","url":"http://10.0.0.1","parallel":1,"timeout":10,"queue_max":10000,"alarm_after":300,"poll":300,"reconcile":0,"state":"failing","pools":1,"wanted":1,"held":12,"refused":0,"stuck":0,"conflicts":1,"releasing":2,"lookups":0,"drifted":0,"oldest_seconds":7510.5,"last_error":"connection refused""#;
 
+/// A reconciliation with a finding of each class.
+const FINDINGS: &str = r#"{"authority":"inventory","number":12,"state":"done","at":"2026-01-01T08:00:00.000Z","position":13,"orphans":[{"reference":"5d3c1f0a-7be2-8a41-9c6d-000000000009","value":"9","own":false}],"missing":[{"reference":"5d3c1f0a-7be2-8a41-9c6d-000000000007","pool":"vlans","key":"blue","value":"7"}],"drifted":[{"reference":"5d3c1f0a-7be2-8a41-9c6d-000000000008","pool":"vlans","key":"green","value":"8","seen":"12"}],"conflicts":[{"reference":"5d3c1f0a-7be2-8a41-9c6d-000000000006","value":"6","pool":"vlans","key":"red"}],"counts":{"orphans":1,"missing":1,"drifted":1,"conflicts":1}}"#;
+
 pub struct Canned {
     pub address: String,
 }
@@ -77,6 +80,7 @@ fn answer(mut stream: TcpStream) -> std::io::Result<()> {
         "resolved" | "drifted" | "unknown" | "unresolved" => {
             ("200", "application/json", look_up(about))
         }
+        "findings" => ("200", "application/json", FINDINGS.to_owned()),
         "lookups" => {
             let all = ["resolved", "drifted", "unknown", "unresolved"].map(look_up).join(",");
             ("200", "application/json", format!(r#"{{"lookups":[{all}],"next":null}}"#))
