@@ -206,10 +206,7 @@ fn key_of(event: &Event) -> Option<WaitKey> {
         | AuthorityEvent::Defined(_)
         | AuthorityEvent::Removed(_)
         | AuthorityEvent::Wanted(_)
-        | AuthorityEvent::LookUpsRefreshed(_)
-        | AuthorityEvent::ReconciliationWanted(_)
-        | AuthorityEvent::ReconciliationEnded(_)
-        | AuthorityEvent::FindingSettled(_) => None,
+        | AuthorityEvent::LookUpsRefreshed(_) => None,
     }
 }
 
