@@ -202,7 +202,10 @@ fn key_of(event: &Event) -> Option<WaitKey> {
         | AuthorityEvent::LookUpsRefreshed(_)
         | AuthorityEvent::ReconciliationWanted(_)
         | AuthorityEvent::ReconciliationEnded(_)
-        | AuthorityEvent::FindingSettled(_) => None,
+        | AuthorityEvent::FindingSettled(_)
+        | AuthorityEvent::TransactionWaiting(_)
+        | AuthorityEvent::TransactionSettled(_)
+        | AuthorityEvent::TransactionForgotten(_) => None,
     }
 }
 
