@@ -14,15 +14,17 @@ from allod import (
     AuthorityUnknown,
     Exhausted,
     Invalid,
+    LookUpUnknown,
     NotGranted,
     NotHeld,
+    NothingToAccept,
     NothingToResolve,
     ReferenceUnknown,
     Taken,
     Transaction,
     VersionDiffers,
 )
-from allod.authority import Adapter, Ask, Grant, Known, Refused
+from allod.authority import Adapter, Ask, Fact, Grant, Known, Refused
 from allod.authority.server import AuthorityServer
 
 _names = itertools.count()
@@ -33,6 +35,7 @@ class Numbers(Adapter):
 
     def __init__(self) -> None:
         self.held: Dict[str, int] = {}
+        self.facts: Dict[str, Any] = {}
         self.down = False
 
     def grant(self, ask: Ask) -> Grant:
@@ -50,6 +53,11 @@ class Numbers(Adapter):
     def find(self, known: Known) -> Optional[Grant]:
         number = self.held.get(known.ref)
         return None if number is None else Grant(number)
+
+    def look_up(self, name: str) -> Optional[Fact]:
+        if self.down:
+            raise OSError("the inventory is down")
+        return Fact(self.facts[name]) if name in self.facts else None
 
     def release(self, known: Known) -> None:
         if self.down:
@@ -74,6 +82,8 @@ def outside(client: Any, numbers: Tuple[Numbers, str]) -> Iterator[Tuple[Numbers
     yield adapter, name, f"{name} pool"
     # The next adapter has another port, and this one ends.
     adapter.down = False
+    for look_up in client.lookups(name):
+        client.delete_lookup(name, look_up.key)
     for claim in client.claims(f"{name} pool"):
         client.release(claim.pool, claim.key, wait=20.0)
 
@@ -179,3 +189,46 @@ def test_only_stuck_claims_are_resolved(client: Any, outside: Tuple[Numbers, str
         event.kind for change in client.history(pool=pool, key="a") for event in change.events
     ]
     assert {"claim_wanted", "claim_granted", "claim_closed"} <= set(kinds)
+
+
+def test_look_up_stays_the_same_until_it_is_accepted(
+    client: Any, outside: Tuple[Numbers, str, str]
+) -> None:
+    adapter, name, _ = outside
+    adapter.facts = {"site/fra": {"gateway": "10.0.0.1", "vlans": [7, 8]}, "site/ham": 7}
+    found = client.put_lookup(name, "site/fra", policy="ask")
+    assert (found.state, found.policy, found.value) == ("resolved", "ask", adapter.facts["site/fra"])
+    assert found.resolved is not None and found.seen is None
+    assert client.put_lookup(name, "site/fra") == found
+    adapter.down = True
+    assert client.lookup(name, "site/fra").value == found.value
+    waiting = client.put_lookup(name, "site/ham", wait=0.0)
+    assert (waiting.state, waiting.value) == ("wanted", None)
+    adapter.down = False
+    adapter.facts["site/fra"] = {"gateway": "10.0.0.2"}
+    drifted = client.refresh_lookup(name, "site/fra")
+    assert (drifted.state, drifted.value) == ("drifted", found.value)
+    assert drifted.seen is not None and drifted.seen.value == {"gateway": "10.0.0.2"}
+    assert client.authority(name).drifted == 1
+    assert [one.key for one in client.lookups(name, state="drifted")] == ["site/fra"]
+    with pytest.raises(VersionDiffers):
+        client.accept_lookup(name, "site/fra", version=1)
+    accepted = client.accept_lookup(name, "site/fra", version=drifted.version)
+    assert (accepted.state, accepted.value) == ("resolved", {"gateway": "10.0.0.2"})
+    with pytest.raises(NothingToAccept):
+        client.accept_lookup(name, "site/fra")
+    client.put_lookup(name, "site/fra", policy="follow")
+    adapter.facts["site/fra"] = 9
+    client.hint(name, ["site/fra", "site/muc"])
+    assert until(lambda: client.lookup(name, "site/fra").value == 9)
+    assert client.put_lookup(name, "site/muc").state == "unknown"
+    assert until(lambda: client.refresh_lookup(name, "site/ham").value == 7)
+    assert [one.key for one in client.lookups(name, "site/", page_size=1)] == [
+        "site/fra",
+        "site/ham",
+        "site/muc",
+    ]
+    client.delete_lookup(name, "site/muc", version=client.lookup(name, "site/muc").version)
+    client.delete_lookup(name, "site/muc")
+    with pytest.raises(LookUpUnknown):
+        client.lookup(name, "site/muc")

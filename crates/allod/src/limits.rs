@@ -117,6 +117,7 @@ static TABLE: &[LimitRow] = table![
     core.lookups_max,
     core.lookup_bytes_max,
     core.lookups_bytes_max,
+    core.reconcile_findings_max,
     core.site_data_bytes_max,
     core.response_error_bytes_max,
     core.outbox_max,

@@ -110,7 +110,12 @@ fn operation(entry: &RouteEntry) -> Operation {
         // All members of the other bodies are optional.
         let needed = matches!(
             schema,
-            "PoolBody" | "TransactionBody" | "CandidatesBody" | "AuthorityBody" | "ResolveBody"
+            "PoolBody"
+                | "TransactionBody"
+                | "CandidatesBody"
+                | "AuthorityBody"
+                | "ResolveBody"
+                | "SettleBody"
         );
         let required = if needed { Required::True } else { Required::False };
         let body = RequestBodyBuilder::new()
@@ -214,6 +219,9 @@ fn components() -> Components {
     add::<wire::LookUpBody>(&mut all);
     add::<wire::LookUpList<'_>>(&mut all);
     add::<wire::HintsBody>(&mut all);
+    add::<wire::Reconciliation<'_>>(&mut all);
+    add::<wire::SettleBody>(&mut all);
+    add::<wire::SettleAnswer>(&mut all);
     add::<wire::PoolList<'_>>(&mut all);
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);

@@ -6,6 +6,7 @@ pub(crate) mod capacity;
 mod change;
 pub(crate) mod lookup;
 pub(crate) mod outbox;
+pub(crate) mod reconcile;
 
 use allod_core::capacity::Uuid;
 use allod_core::claim::{ClaimState, Values};

@@ -43,6 +43,8 @@ pub(crate) enum WaitKey {
     Claim(Uuid),
     /// A look-up, by its authority and name.
     LookUp(Arc<str>, Arc<str>),
+    /// The reconciliation of an authority.
+    Reconciliation(Arc<str>),
 }
 
 /// All waiting requests.
@@ -195,14 +197,16 @@ fn key_of(event: &Event) -> Option<WaitKey> {
         AuthorityEvent::LookUpRemoved(event) => {
             Some(WaitKey::LookUp(event.authority.clone(), event.key.clone()))
         }
+        AuthorityEvent::ReconciliationEnded(event) => {
+            Some(WaitKey::Reconciliation(event.authority.clone()))
+        }
         AuthorityEvent::IdentityDrawn(_)
+        | AuthorityEvent::ReconciliationWanted(_)
+        | AuthorityEvent::FindingSettled(_)
         | AuthorityEvent::Defined(_)
         | AuthorityEvent::Removed(_)
         | AuthorityEvent::Wanted(_)
         | AuthorityEvent::LookUpsRefreshed(_)
-        | AuthorityEvent::ReconciliationWanted(_)
-        | AuthorityEvent::ReconciliationEnded(_)
-        | AuthorityEvent::FindingSettled(_)
         | AuthorityEvent::TransactionWaiting(_)
         | AuthorityEvent::TransactionSettled(_)
         | AuthorityEvent::TransactionForgotten(_) => None,

@@ -29,6 +29,7 @@ mod change;
 mod lookup;
 mod named;
 mod outbox;
+mod reconcile;
 mod scalar;
 
 pub(crate) use answer::*;
@@ -41,4 +42,5 @@ pub(crate) use change::*;
 pub(crate) use lookup::*;
 pub(crate) use named::*;
 pub(crate) use outbox::*;
+pub(crate) use reconcile::*;
 pub(crate) use scalar::*;

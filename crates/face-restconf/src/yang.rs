@@ -7,6 +7,7 @@
 mod compile;
 pub mod embedded;
 mod node_macro;
+mod pattern;
 mod schema;
 mod statement;
 mod types;

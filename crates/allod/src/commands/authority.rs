@@ -2,6 +2,7 @@
 
 mod claims;
 mod hint;
+mod reconcile;
 mod set;
 
 use std::time::Duration;
@@ -37,6 +38,12 @@ pub enum AuthorityCommand {
     /// Say what the authority has done about a claim that is stuck or in conflict
     #[command(after_help = claims::RESOLVE_EXAMPLES)]
     Resolve(claims::ResolveArguments),
+    /// Compare what an authority lists with what is held here: orphans, missing, drifted, conflicting values
+    #[command(after_help = reconcile::RECONCILE_EXAMPLES)]
+    Reconcile(reconcile::ReconcileArguments),
+    /// Adopt, release or forget findings of the last reconciliation, one by one or all
+    #[command(after_help = reconcile::RECONCILE_EXAMPLES)]
+    Settle(reconcile::SettleArguments),
     /// Tell the server that values have changed at the authority, so that it looks again
     Hint(hint::HintArguments),
 }
@@ -117,6 +124,8 @@ pub fn run(command: AuthorityCommand) -> Result<()> {
         AuthorityCommand::Status(arguments) => list(arguments, status_table),
         AuthorityCommand::Claims(arguments) => claims::list(arguments),
         AuthorityCommand::Resolve(arguments) => claims::resolve(arguments),
+        AuthorityCommand::Reconcile(arguments) => reconcile::reconcile(arguments),
+        AuthorityCommand::Settle(arguments) => reconcile::settle(arguments),
         AuthorityCommand::Hint(arguments) => hint::hint(arguments),
     }
 }

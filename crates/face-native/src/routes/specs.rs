@@ -68,6 +68,7 @@ pub(super) const GUARDED_PUT: RequestSpec =
 
 pub(super) const PROBLEM: Option<&str> = Some("Problem");
 pub(super) const CLAIM: Option<&str> = Some("Claim");
+pub(super) const RECONCILIATION: Option<&str> = Some("Reconciliation");
 pub(super) const LOOK_UP: Option<&str> = Some("LookUp");
 pub(super) const AUTHORITY: Option<&str> = Some("Authority");
 

@@ -1,7 +1,7 @@
 //! Translates authorities and their claims, and says how much of an authority's errors a client may read.
 
 use allod_core::authority::{
-    Authority, ExternalClaim, ExternalCounts, ExternalProgress, ExternalState, LookUpCounts,
+    AuthoritySpec, ExternalClaim, ExternalCounts, ExternalProgress, ExternalState, LookUpCounts,
     LookUpState, Protocol, RefusalCode, SqlStatements,
 };
 use allod_core::receipt::ClaimIn;
@@ -132,7 +132,7 @@ impl AuthorityStatus {
     pub(crate) fn of(
         snapshot: &Snapshot<'_>,
         name: &str,
-        authority: &Authority,
+        spec: &AuthoritySpec,
         detail: ReasonDetail,
     ) -> AuthorityStatus {
         let Snapshot { state, now_ms, .. } = *snapshot;
@@ -141,7 +141,7 @@ impl AuthorityStatus {
         let failed = all.open(name).take(OLDEST_EXAMINED).find_map(|claim| {
             reason(&claim.progress, detail).filter(|_| claim.progress.attempts > 0)
         });
-        let busy = counts.of(ExternalState::Wanted) >= authority.spec.queue_max;
+        let busy = counts.of(ExternalState::Wanted) >= spec.queue_max;
         let condition = match failed {
             _ if busy => "busy",
             Some(_) => "failing",
@@ -167,10 +167,9 @@ impl AuthorityStatus {
 
 pub(crate) fn authority<'a>(
     name: &'a str,
-    authority: &'a Authority,
+    (generation, spec): (u64, &'a AuthoritySpec),
     status: &'a AuthorityStatus,
 ) -> wire::Authority<'a> {
-    let spec = &authority.spec;
     let (pool, sql) = match &spec.protocol {
         Protocol::Http => (None, None),
         Protocol::Allod { pool } => (Some(&**pool), None),
@@ -182,7 +181,7 @@ pub(crate) fn authority<'a>(
     let count = |state| status.counts.of(state);
     wire::Authority {
         name,
-        generation: authority.generation,
+        generation,
         kind: spec.protocol.name(),
         url: &spec.url,
         pool,

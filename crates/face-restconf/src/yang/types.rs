@@ -1,12 +1,13 @@
 //! Leaf types, and the parser of their values.
 //!
-//! A value has one canonical form: `0x10` and `16` are the same, as are `2001:DB8::` and `2001:db8::`. Patterns are not
-//! evaluated; the types of RFC 6991 that have one are checked by code (`well_known`). A leafref has the type of its target
+//! A value has one canonical form: `0x10` and `16` are the same, as are `2001:DB8::` and `2001:db8::`. The types of
+//! RFC 6991 that have a pattern are checked by code (`well_known`), all others by their patterns (`pattern`). A leafref has the type of its target
 //! leaf; whether that leaf exists is not checked here.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use super::pattern::Pattern;
 use super::schema::{ModuleId, Schema};
 use super::well_known::WellKnown;
 use crate::tree::LeafValue;
@@ -35,6 +36,7 @@ pub enum BaseType {
     },
     Text {
         lengths: Vec<(u64, u64)>,
+        patterns: Vec<Arc<Pattern>>,
         known: Option<WellKnown>,
     },
     Boolean,
@@ -92,7 +94,7 @@ impl LeafType {
                     .ok_or_else(|| self.invalid(text, ""))?;
                 Ok(LeafValue::Text(decimal_text(number, *digits).into()))
             }
-            BaseType::Text { lengths, known, .. } => {
+            BaseType::Text { lengths, patterns, known } => {
                 if let Some(char) = text.chars().find(|char| !is_allowed(*char)) {
                     return Err(format!(
                         "a string cannot contain the character U+{:04X}",
@@ -105,6 +107,9 @@ impl LeafType {
                         "a string of {length} characters is outside the length {}",
                         spans(lengths)
                     ));
+                }
+                if !patterns.iter().all(|pattern| pattern.allows(text)) {
+                    return Err(self.invalid(text, ""));
                 }
                 match known {
                     None => Ok(LeafValue::Text(text.into())),

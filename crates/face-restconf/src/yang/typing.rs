@@ -1,7 +1,10 @@
 //! Resolves `type` statements: built-in types, typedefs, and restrictions.
 
+use std::sync::Arc;
+
 use super::YangError;
 use super::compile::{Compiled, Compiler, EXPANSION_MAX, FileLine, StatementScope};
+use super::pattern::Pattern;
 use super::statement::Statement;
 use super::types::{BaseType, LeafType, decimal, split_prefix};
 use super::well_known::WellKnown;
@@ -32,9 +35,13 @@ impl Compiler<'_> {
         let default = typedef.text("default").map(|text| (text.to_owned(), outer.file)).or(default);
         let mut base = self.restrict(scope, statement, ty.base)?;
         let (_, plain) = split_prefix(name);
-        if let BaseType::Text { known, .. } = &mut base {
+        if let BaseType::Text { known, patterns, .. } = &mut base {
             let module = self.module_name(self.files[outer.file].module);
-            *known = WellKnown::of(module, plain).or(*known);
+            if let Some(found) = WellKnown::of(module, plain) {
+                // It checks more than its patterns do.
+                *known = Some(found);
+                patterns.clear();
+            }
         }
         Ok((LeafType { name: plain.to_owned(), base }, default))
     }
@@ -74,7 +81,9 @@ impl Compiler<'_> {
                     _ => return self.fail(scope.at(digits), "fraction-digits must be 1 to 18"),
                 }
             }
-            "string" => BaseType::Text { lengths: vec![(0, u64::MAX)], known: None },
+            "string" => {
+                BaseType::Text { lengths: vec![(0, u64::MAX)], patterns: Vec::new(), known: None }
+            }
             "boolean" => BaseType::Boolean,
             "empty" => BaseType::Empty,
             "enumeration" => BaseType::Enumeration(names("enum")),
@@ -157,7 +166,17 @@ impl Compiler<'_> {
                 ("length", BaseType::Text { lengths, .. } | BaseType::Binary { lengths }) => {
                     narrow(argument, lengths, |text| text.parse().ok())
                 }
-                ("pattern", BaseType::Text { .. }) => true,
+                ("pattern", BaseType::Text { patterns, .. }) => {
+                    let inverted = inner.text("modifier") == Some("invert-match");
+                    match Pattern::compile(argument, inverted) {
+                        Ok(pattern) => patterns.push(Arc::new(pattern)),
+                        Err(why) => {
+                            let message = format!("invalid pattern '{argument}': {why}");
+                            return self.fail(scope.at(inner), message);
+                        }
+                    }
+                    true
+                }
                 ("enum", BaseType::Enumeration(names)) | ("bit", BaseType::Bits(names)) => {
                     names.iter().any(|name| name == argument)
                 }

@@ -3,6 +3,7 @@
 mod inventory;
 mod lookups;
 mod postgres;
+mod reconciliation;
 mod world;
 
 use std::collections::BTreeSet;

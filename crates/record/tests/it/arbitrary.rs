@@ -264,14 +264,14 @@ pub fn items() -> impl Strategy<Value = Vec<Item>> {
 
 pub fn pool_image() -> impl Strategy<Value = PoolImage> {
     (text(), number(), spec(), option::of(point()), spans(), (ids::account(), resource::config()))
-        .prop_map(|(name, generation, spec, cursor, released, (blocks, requests))| PoolImage {
-            name,
-            generation,
-            spec,
-            cursor,
-            released,
-            blocks,
-            requests,
+        .prop_map(|(name, generation, mut spec, cursor, released, (blocks, requests))| {
+            // The authority of a request pool is in its configuration, and a pool with blocks has none.
+            if let Some((config, _)) = &requests {
+                spec.authority = config.authority().cloned();
+            } else if blocks.is_some() {
+                spec.authority = None;
+            }
+            PoolImage { name, generation, spec, cursor, released, blocks, requests }
         })
 }
 

@@ -63,6 +63,10 @@ fn module_must_add_configuration_to_pools_or_requests() {
             "site/acme.yang:9: unknown typedef 'no-such-type'".into(),
         ),
         (
+            format!("{POOL} {{ leaf a {{ type string {{\npattern \"(a\"; }} }} }}"),
+            "site/acme.yang:8: invalid pattern '(a': a group is not closed".into(),
+        ),
+        (
             "augment \"/ralloc:resource-pools/idalloc:nothing\" { leaf a { type string; } }".into(),
             "site/acme.yang:7: node '/ralloc:resource-pools/idalloc:nothing' does not exist".into(),
         ),

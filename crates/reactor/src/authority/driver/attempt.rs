@@ -418,7 +418,7 @@ fn unsupported(operation: Operation) -> &'static str {
     match operation {
         Operation::Grant => "the authority grants no values",
         Operation::Release => "the authority cannot release values",
-        Operation::Find | Operation::Abilities | Operation::LookUp => {
+        Operation::Find | Operation::Abilities | Operation::LookUp | Operation::List => {
             "the authority cannot search for a grant"
         }
     }

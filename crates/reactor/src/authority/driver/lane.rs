@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use allod_core::authority::{Authority, ExternalClaim, ExternalState};
@@ -34,6 +34,8 @@ pub(super) struct Started {
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     count: AtomicUsize,
+    /// There is more to do than may be in progress.
+    is_saturated: AtomicBool,
 }
 
 /// The right to send requests. It ends when the authority has answered, before the answer is stored.
@@ -45,8 +47,10 @@ pub(super) struct Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.of.count.fetch_sub(1, Ordering::AcqRel);
-        self.freed.notify_one();
+        self.of.count.fetch_sub(1, Ordering::SeqCst);
+        if self.of.is_saturated.load(Ordering::SeqCst) {
+            self.freed.notify_one();
+        }
     }
 }
 
@@ -55,6 +59,8 @@ impl Drop for Slot {
 pub(super) enum Subject {
     Claim(Uuid),
     LookUp(Arc<str>),
+    /// With its number.
+    Reconciliation(u64),
 }
 
 pub(super) struct Lane {
@@ -116,14 +122,23 @@ impl Lane {
             (Some(_), _) | (None, None) => 1,
             (None, Some(remote)) => remote.parallel(&self.authority.spec),
         };
-        let unused = parallel.saturating_sub(self.in_flight.count.load(Ordering::Acquire));
+        let unused = parallel.saturating_sub(self.in_flight.count.load(Ordering::SeqCst));
         // Answers that are not stored yet must not accumulate while the journal is slow.
         unused.min((parallel + REPORTS_MAX).saturating_sub(self.busy.len()))
     }
 
+    /// Whether the end of a request must lead to a scan.
+    pub fn is_saturated(&self) -> bool {
+        self.in_flight.is_saturated.load(Ordering::SeqCst)
+    }
+
+    pub fn set_saturated(&self, is_saturated: bool) {
+        self.in_flight.is_saturated.store(is_saturated, Ordering::SeqCst);
+    }
+
     /// Takes one of the free requests.
     pub fn slot(&self, freed: &Arc<Notify>) -> Slot {
-        self.in_flight.count.fetch_add(1, Ordering::AcqRel);
+        self.in_flight.count.fetch_add(1, Ordering::SeqCst);
         Slot { of: self.in_flight.clone(), freed: freed.clone() }
     }
 

@@ -19,10 +19,11 @@ pub(super) enum Operation {
     Grant,
     Release,
     LookUp,
+    List,
 }
 
 impl Operation {
-    const COUNT: usize = 5;
+    const COUNT: usize = 6;
 
     fn name(self) -> &'static str {
         match self {
@@ -31,6 +32,7 @@ impl Operation {
             Operation::Grant => "grant",
             Operation::Release => "release",
             Operation::LookUp => "lookup",
+            Operation::List => "list",
         }
     }
 }

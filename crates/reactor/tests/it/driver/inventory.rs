@@ -125,6 +125,13 @@ impl Inventory {
         self.contents().granted.len()
     }
 
+    /// Replaces what the inventory knows about a reference.
+    pub fn change(&self, reference: &str, value: Option<u64>) {
+        let mut contents = self.contents();
+        contents.grants.retain(|(known, _)| known != reference);
+        contents.grants.extend(value.map(|value| (reference.to_owned(), value)));
+    }
+
     /// Takes a value for another user of the inventory.
     pub fn take(&self, reference: &str, value: u64) {
         self.contents().grants.push((reference.to_owned(), value));
@@ -241,6 +248,17 @@ async fn receive(stream: &mut BufReader<TcpStream>) -> Option<(String, String, S
 impl Contents {
     fn answer(&mut self, method: &str, path: &str, body: &str) -> (u16, &'static str, String) {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        if path == "/grants" {
+            // Pages of two.
+            let after = query.strip_prefix("after=").unwrap_or_default();
+            let mut grants: Vec<_> = self.grants.iter().filter(|(it, _)| **it > *after).collect();
+            grants.sort();
+            grants.truncate(2);
+            let next = grants.get(1).map(|(reference, _)| reference);
+            let listed = |(reference, value): &&(String, u64)| json!({"ref": reference, "value": value, "handle": null, "version": null});
+            let listed: Vec<Value> = grants.iter().map(listed).collect();
+            return (200, "", json!({"grants": listed, "next": next}).to_string());
+        }
         if let Some(name) = path.strip_prefix("/lookup/") {
             return match self.facts.get(name) {
                 Some((value, version)) => {

@@ -58,8 +58,9 @@ fn pool() -> impl Strategy<Value = RequestPool> {
     });
     (prop_oneof![ids.boxed(), addresses.boxed()], alarms)
         .prop_flat_map(|(supply, alarms)| {
-            let allocator =
-                select(vec![None, Some(Allocator::Internal), Some(Allocator::External)]);
+            let plain = select(vec![None, Some(Allocator::Internal), Some(Allocator::External)]);
+            let authority = text().prop_map(|name| Some(Allocator::Authority(name)));
+            let allocator = prop_oneof![plain, authority];
             (Just(supply), Just(alarms), allocator, site())
         })
         .prop_map(|(supply, alarms, allocator, site)| RequestPool {
