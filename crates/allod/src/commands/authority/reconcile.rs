@@ -1,6 +1,6 @@
 //! `allod authority reconcile` and `settle`: compares what an authority lists with what is held here.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args};
@@ -144,19 +144,24 @@ async fn wait_for(client: &Client, path: &str, wait: Duration) -> Result<ApiRepl
         let reply = client.send(&request.clone().waiting(Some(left.min(WAIT)))?).await?;
         if parse::<State>(&reply.body)?.state != "wanted" || left.is_zero() {
             if terminal {
-                eprint!("\r\x1b[K");
+                draw("");
             }
             return Ok(reply);
         }
         let took = format::short_duration(began.elapsed());
         if terminal {
-            eprint!("\r\x1b[Klisting the inventory, {took}");
+            draw(&format!("listing the inventory, {took}"));
         } else {
             message(&format!("listing the inventory, {took}"));
         }
         // A second request would join this reconciliation, or begin another one if it has just ended.
         request = ApiRequest::get(path);
     }
+}
+
+/// Replaces the line on the terminal. A closed stderr is not an error.
+fn draw(line: &str) {
+    drop(std::io::stderr().write_all(format!("\r\x1b[K{line}").as_bytes()));
 }
 
 fn show(authority: &str, row: &ReconciliationRow) -> Result<()> {
