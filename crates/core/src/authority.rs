@@ -16,6 +16,7 @@ mod lookup;
 mod reconcile;
 pub mod refusal;
 pub(crate) mod state;
+pub(crate) mod transaction;
 pub mod view;
 
 pub use lookup::state::LookUpCounts;
@@ -25,6 +26,8 @@ pub use reconcile::{
     ReconciliationState,
 };
 pub use state::{Authorities, Authority, ExternalCounts};
+
+pub use transaction::{Part, TransactionState, WaitingTransaction};
 
 use std::sync::Arc;
 

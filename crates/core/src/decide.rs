@@ -4,7 +4,7 @@
 //! A decision changes the speculative copy of the state; a refusal leaves it unchanged. Clocks, random numbers and wire
 //! forms are not here.
 
-mod capacity;
+pub(crate) mod capacity;
 mod check;
 pub(crate) mod claim;
 pub(crate) mod exhausted;
@@ -104,7 +104,7 @@ pub fn decide(
 /// The answer to a command that is one operation.
 fn one(outcome: Result<Outcome, Refusal>) -> Result<Receipt, Refused> {
     match outcome {
-        Ok(outcome) => Ok(Receipt { outcomes: vec![outcome] }),
+        Ok(outcome) => Ok(Receipt::of(vec![outcome])),
         Err(refusal) => Err(Refused { op: 0, refusal }),
     }
 }

@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use crate::authority::ExternalClaim;
+use crate::authority::{ExternalClaim, transaction};
 use crate::blocks::state::Blocks;
 use crate::claim::Values;
 use crate::decide::Draft;
@@ -121,6 +121,7 @@ pub(crate) fn pool_redefined(
 /// The decision so far has granted or released claims: decides what follows from that. Called once, at the end of a
 /// transaction and of a tick; commands of an extension do this themselves.
 pub(crate) fn claims_decided(draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    transaction::decide::claims_decided(draft)?;
     requests::decide::claims_decided(draft)
 }
 

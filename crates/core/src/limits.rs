@@ -101,6 +101,12 @@ limits! {
     lookups_bytes_max = 1 << 30,
     /// Findings of each class that a reconciliation stores. Further ones are only counted.
     reconcile_findings_max = 1000,
+    /// Transactions that wait for authorities.
+    waiting_transactions_max = 10_000,
+    /// Parts of all transactions that wait for authorities or have ended a short time ago.
+    transaction_parts_max = 1_000_000,
+    /// How long the outcome of a transaction that has waited is kept.
+    settled_transaction_ms = 3600 * 1000,
     /// How long the refusal of an authority is shown.
     refused_claim_ms = 3600 * 1000,
     /// Notifications in the outbox, waiting or given up. 0 disables the outbox.

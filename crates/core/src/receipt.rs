@@ -4,7 +4,7 @@ pub(crate) mod packed;
 
 use std::sync::Arc;
 
-use crate::authority::{ExternalClaim, LookUp};
+use crate::authority::{ExternalClaim, LookUp, WaitingTransaction};
 use crate::capacity::Uuid;
 use crate::claim::Claim;
 use crate::requests::Failure;
@@ -15,6 +15,15 @@ use crate::value::Kind;
 pub struct Receipt {
     /// One for each operation of a transaction, in order; exactly one for other commands.
     pub outcomes: Vec<Outcome>,
+    /// The transaction waits for authorities, or has done so. If it was requested before under the same idempotency key, there
+    /// are no outcomes.
+    pub waiting: Option<Arc<WaitingTransaction>>,
+}
+
+impl Receipt {
+    pub fn of(outcomes: Vec<Outcome>) -> Receipt {
+        Receipt { outcomes, waiting: None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

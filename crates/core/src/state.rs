@@ -102,7 +102,8 @@ impl State {
         let refused = self.authorities.refused.first().map(|&(at, _)| at);
         let overdue = self.authorities.next_overdue(&self.alarms).map(|&(at, _)| at);
         let reconcile = self.authorities.reconcile_due.first().map(|&(at, _)| at);
-        let external = refused.into_iter().chain(overdue).chain(reconcile);
+        let settled = self.authorities.transactions.due.first().map(|&(at, _)| at);
+        let external = refused.into_iter().chain(overdue).chain(reconcile).chain(settled);
         due.chain(self.capacity.next_due_ms()).chain(external).min()
     }
 

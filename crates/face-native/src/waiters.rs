@@ -206,7 +206,10 @@ fn key_of(event: &Event) -> Option<WaitKey> {
         | AuthorityEvent::Defined(_)
         | AuthorityEvent::Removed(_)
         | AuthorityEvent::Wanted(_)
-        | AuthorityEvent::LookUpsRefreshed(_) => None,
+        | AuthorityEvent::LookUpsRefreshed(_)
+        | AuthorityEvent::TransactionWaiting(_)
+        | AuthorityEvent::TransactionSettled(_)
+        | AuthorityEvent::TransactionForgotten(_) => None,
     }
 }
 

@@ -417,7 +417,8 @@ impl<R: Read> CheckpointReader<R> {
                     | kinds::LOOKUP_CHANGED
                     | kinds::LOOKUPS_REFRESHED
                     | kinds::RECONCILIATION_WANTED
-                    | kinds::RECONCILIATION_ENDED,
+                    | kinds::RECONCILIATION_ENDED
+                    | kinds::TRANSACTION_WAITING,
                     _,
                 ) => {
                     return self.next_event(found);
@@ -496,7 +497,8 @@ impl<R: Read> CheckpointReader<R> {
                 | AuthorityEvent::LookUpChanged(_)
                 | AuthorityEvent::LookUpsRefreshed(_)
                 | AuthorityEvent::ReconciliationWanted(_)
-                | AuthorityEvent::ReconciliationEnded(_),
+                | AuthorityEvent::ReconciliationEnded(_)
+                | AuthorityEvent::TransactionWaiting(_),
             )) => {
                 self.resources += 1;
                 Ok(CheckpointPart::Event(event))

@@ -69,6 +69,9 @@ pub(crate) const LOOKUPS_REFRESHED: u32 = 71;
 pub(crate) const RECONCILIATION_WANTED: u32 = 72;
 pub(crate) const RECONCILIATION_ENDED: u32 = 73;
 pub(crate) const FINDING_SETTLED: u32 = 74;
+pub(crate) const TRANSACTION_WAITING: u32 = 75;
+pub(crate) const TRANSACTION_SETTLED: u32 = 76;
+pub(crate) const TRANSACTION_FORGOTTEN: u32 = 77;
 
 /// One version of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,6 +166,9 @@ const KINDS: &[KindInfo] = &[
     row(RECONCILIATION_WANTED, "reconciliation_wanted", 1, 7),
     row(RECONCILIATION_ENDED, "reconciliation_ended", 1, 7),
     row(FINDING_SETTLED, "finding_settled", 1, 7),
+    row(TRANSACTION_WAITING, "transaction_waiting", 1, 7),
+    row(TRANSACTION_SETTLED, "transaction_settled", 1, 7),
+    row(TRANSACTION_FORGOTTEN, "transaction_forgotten", 1, 7),
 ];
 
 /// All kinds and versions, to check the documentation against.
@@ -266,6 +272,9 @@ mod tests {
 72 reconciliation_wanted v1 level 7
 73 reconciliation_ended v1 level 7
 74 finding_settled v1 level 7
+75 transaction_waiting v1 level 7
+76 transaction_settled v1 level 7
+77 transaction_forgotten v1 level 7
 ";
 
     #[test]

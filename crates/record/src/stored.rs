@@ -30,6 +30,7 @@ use authority::{
     AuthorityDefinedV1, AuthorityRemovedV1, ClaimProgressedV1, ClaimWantedV1,
     ExternalClaimClosedV1, FindingSettledV1, IdentityDrawnV1, LookUpChangedV1, LookUpCheckedV1,
     LookUpRemovedV1, LookUpsRefreshedV1, ReconciliationEndedV1, ReconciliationWantedV1,
+    TransactionForgottenV1, TransactionSettledV1, TransactionWaitingV1,
 };
 use blocks::{BlocksDefinedV1, BlocksMovedV1};
 use capacity::{
@@ -153,4 +154,7 @@ stored_events! {
     RECONCILIATION_WANTED: Authority(AuthorityEvent::ReconciliationWanted) as ReconciliationWantedV1;
     RECONCILIATION_ENDED: Authority(AuthorityEvent::ReconciliationEnded) as ReconciliationEndedV1;
     FINDING_SETTLED: Authority(AuthorityEvent::FindingSettled) as FindingSettledV1;
+    TRANSACTION_WAITING: Authority(AuthorityEvent::TransactionWaiting) as TransactionWaitingV1;
+    TRANSACTION_SETTLED: Authority(AuthorityEvent::TransactionSettled) as TransactionSettledV1;
+    TRANSACTION_FORGOTTEN: Authority(AuthorityEvent::TransactionForgotten) as TransactionForgottenV1;
 }

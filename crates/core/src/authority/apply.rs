@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use super::event::{
     AuthorityDefined, AuthorityEvent, ClaimWanted, IdentityDrawn, LookUpChanged, LookUpChecked,
-    LookUpsRefreshed, ReconciliationEnded, ReconciliationWanted,
+    LookUpsRefreshed, ReconciliationEnded, ReconciliationWanted, TransactionSettled,
+    TransactionWaiting,
 };
 use super::state::{Authority, FrozenAuthorities, LookUpName};
-use super::{ExternalClaim, ExternalProgress, LookUp, Reconciliation, ReconciliationState};
+use super::{
+    ExternalClaim, ExternalProgress, LookUp, Reconciliation, ReconciliationState,
+    WaitingTransaction,
+};
 use crate::capacity::Uuid;
 use crate::event::Event;
 use crate::state::State;
@@ -58,6 +62,12 @@ impl State {
                     known.reconciliation = Some(Arc::new(event.reconciliation()));
                 });
             }
+            AuthorityEvent::TransactionWaiting(event) => {
+                let transaction = event.transaction.clone();
+                self.put_transaction(transaction.id, Some(transaction));
+            }
+            AuthorityEvent::TransactionSettled(event) => self.transaction_settled(event),
+            AuthorityEvent::TransactionForgotten(event) => self.put_transaction(event.id, None),
             AuthorityEvent::FindingSettled(event) => {
                 self.change_authority(&event.authority, |known| {
                     known.reconciliation = known.reconciliation.as_deref().map(|last| {
@@ -85,6 +95,26 @@ impl State {
     fn put_lookup(&mut self, name: LookUpName, look_up: Option<LookUp>) {
         let before = self.authorities.lookups.put(name.clone(), look_up.map(Arc::new));
         self.note(StateChange::LookUp { name, before });
+    }
+
+    fn transaction_settled(&mut self, event: &TransactionSettled) {
+        let Some(known) = self.authorities.transactions.all.get(&event.id) else { return };
+        let TransactionSettled { id, state, version, until_ms, op, code, reason } = event.clone();
+        let settled = WaitingTransaction {
+            state,
+            version,
+            until_ms: Some(until_ms),
+            op,
+            code,
+            reason,
+            ..WaitingTransaction::clone(known)
+        };
+        self.put_transaction(id, Some(settled));
+    }
+
+    fn put_transaction(&mut self, id: Uuid, transaction: Option<WaitingTransaction>) {
+        let before = self.authorities.transactions.put(id, transaction.map(Arc::new));
+        self.note(StateChange::Transaction { id, before });
     }
 
     fn change_authority(&mut self, name: &Arc<str>, change: impl FnOnce(&mut Authority)) {
@@ -156,7 +186,11 @@ impl FrozenAuthorities {
         });
         let definitions = identity.into_iter().chain(defined).chain(refreshed);
         let definitions = definitions.chain(reconciliations);
-        definitions.chain(claims).chain(lookups)
+        let transactions = self.transactions.iter().map(|(_, transaction)| {
+            let transaction = WaitingTransaction::clone(transaction);
+            TransactionWaiting { transaction }.into()
+        });
+        definitions.chain(claims).chain(lookups).chain(transactions)
     }
 }
 

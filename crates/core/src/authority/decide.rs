@@ -187,6 +187,11 @@ pub(super) fn close(draft: &mut Draft<'_>, claim: &ExternalClaim) -> Result<(), 
     Ok(())
 }
 
+/// The claim is stuck, and its release is wanted. An operator must say what the authority has granted.
+pub(super) fn withdraw_stuck(draft: &mut Draft<'_>, claim: &ExternalClaim) {
+    progressed(draft, claim, ExternalProgress { withdrawn: true, ..claim.progress.clone() });
+}
+
 /// The event that forgets a claim.
 pub(crate) fn closed(claim: &ExternalClaim) -> ExternalClaimClosed {
     let request = &claim.request;

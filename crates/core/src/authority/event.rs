@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     AuthoritySpec, ExternalProgress, ExternalRequest, Findings, LookUp, ReconciliationState,
+    RefusalCode, TransactionState, WaitingTransaction,
 };
 use crate::capacity::Uuid;
 use crate::event::event_group;
@@ -22,6 +23,9 @@ event_group!(Authority: AuthorityEvent {
     ReconciliationWanted(ReconciliationWanted),
     ReconciliationEnded(ReconciliationEnded),
     FindingSettled(FindingSettled),
+    TransactionWaiting(TransactionWaiting),
+    TransactionSettled(TransactionSettled),
+    TransactionForgotten(TransactionForgotten),
 });
 
 /// The first authority was defined. All references of this journal begin with the identity.
@@ -124,4 +128,27 @@ pub struct ReconciliationEnded {
 pub struct FindingSettled {
     pub authority: Arc<str>,
     pub reference: Uuid,
+}
+
+/// A transaction waits for authorities.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionWaiting {
+    pub transaction: WaitingTransaction,
+}
+
+/// A transaction has ended. What it releases is in events beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionSettled {
+    pub id: Uuid,
+    pub state: TransactionState,
+    pub version: u64,
+    pub until_ms: u64,
+    pub op: Option<u32>,
+    pub code: Option<RefusalCode>,
+    pub reason: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransactionForgotten {
+    pub id: Uuid,
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::lookup::state::LookUps;
 use super::state::Authority;
+use super::transaction::state::Transactions;
 use super::{Authorities, ExternalState, LookUpState};
 use crate::state::State;
 
@@ -62,6 +63,29 @@ pub(crate) fn check(state: &State) -> Vec<String> {
     let due: BTreeSet<_> = all.by_name.iter().filter_map(due).collect();
     if due != all.reconcile_due {
         wrong.push("the index of scheduled reconciliations does not match the authorities".into());
+    }
+    let mut transactions = Transactions::default();
+    for (id, transaction) in all.transactions.all.iter() {
+        transactions.put(*id, Some(transaction.clone()));
+        if transaction.is_waiting() == transaction.until_ms.is_some() {
+            wrong.push(format!("transaction {id} is {}", transaction.state.name()));
+        }
+        let is_open = |reference| {
+            all.get(reference).is_some_and(|claim| {
+                claim.progress.state != ExternalState::Refused && !claim.progress.withdrawn
+            })
+        };
+        let is_held = |reference| {
+            all.get(reference).is_some_and(|claim| claim.progress.state == ExternalState::Held)
+        };
+        let mut references = transaction.references();
+        let must_end = !transaction.references().all(is_open) || references.all(is_held);
+        if transaction.is_waiting() && must_end {
+            wrong.push(format!("transaction {id} waits although it could end"));
+        }
+    }
+    if transactions != all.transactions {
+        wrong.push("the indexes of transactions do not match the transactions".into());
     }
     let mut lookups = LookUps::default();
     for (name, look_up) in all.lookups.all.iter() {

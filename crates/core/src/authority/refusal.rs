@@ -49,6 +49,10 @@ refusals! {
         /// The authority has the same value, as far as is known.
         NothingToAccept { authority: Arc<str>, key: Arc<str> }
             => "nothing_to_accept", Reread, "the look-up of '{key}' at authority '{authority}' has not drifted";
+        /// The claim was requested before, without this transaction or with another one.
+        StillWanted { pool: Arc<str>, key: Arc<str> }
+            => "claim_pending", WaitForRelease,
+               "the claim '{key}' in pool '{pool}' waits for its authority already; repeat the transaction when it has an answer";
         NotReconciling { authority: Arc<str>, number: u64 }
             => "not_reconciling", Reread, "reconciliation {number} of authority '{authority}' is not wanted";
         /// The last reconciliation has not found it, or it was settled, or it does not hold any more.

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 pub(crate) use super::lookup::state::LookUpName;
 use super::lookup::state::LookUps;
-use super::{AuthoritySpec, ExternalClaim, ExternalState, LookUp, LookUpCounts, Reconciliation};
+use super::transaction::state::Transactions;
+use super::{
+    AuthoritySpec, ExternalClaim, ExternalState, LookUp, LookUpCounts, Reconciliation,
+    WaitingTransaction,
+};
 use crate::alarm::{Alarm, AlarmKind, Alarms};
 use crate::capacity::Uuid;
 use crate::state::shared_map::SharedMap;
@@ -74,6 +78,7 @@ pub struct Authorities {
     /// Refused claims by the time when they are forgotten.
     pub(crate) refused: BTreeSet<(u64, Uuid)>,
     pub(crate) lookups: LookUps,
+    pub(crate) transactions: Transactions,
     /// Authorities by [`ClaimsOf::overdue_ms`].
     pub(crate) overdue: BTreeSet<(u64, Arc<str>)>,
     /// Authorities by the time of their next scheduled reconciliation.
@@ -231,6 +236,7 @@ pub struct FrozenAuthorities {
     pub(crate) by_name: BTreeMap<Arc<str>, Arc<Authority>>,
     pub(crate) claims: SharedMap<Uuid, Arc<ExternalClaim>>,
     pub(crate) lookups: SharedMap<LookUpName, Arc<LookUp>>,
+    pub(crate) transactions: SharedMap<Uuid, Arc<WaitingTransaction>>,
 }
 
 impl Authorities {
@@ -240,6 +246,7 @@ impl Authorities {
             by_name: self.by_name.clone(),
             claims: self.claims.clone(),
             lookups: self.lookups.all.clone(),
+            transactions: self.transactions.all.clone(),
         }
     }
 }

@@ -4,7 +4,8 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::state::Authority;
-use super::{Authorities, ExternalClaim, LookUp, LookUpCounts, Reconciliation};
+use super::{Authorities, ExternalClaim, LookUp, LookUpCounts, Reconciliation, WaitingTransaction};
+use crate::capacity::Uuid;
 use crate::state::State;
 
 pub fn authorities(state: &State) -> &Authorities {
@@ -101,4 +102,29 @@ pub fn lookup_counts(state: &State, authority: &str) -> LookUpCounts {
 /// The last reconciliation of an authority.
 pub fn reconciliation<'a>(state: &'a State, authority: &str) -> Option<&'a Arc<Reconciliation>> {
     self::authority(state, authority)?.reconciliation.as_ref()
+}
+
+/// A transaction that waits for authorities, or has ended a short time ago.
+pub fn transaction(state: &State, id: Uuid) -> Option<&Arc<WaitingTransaction>> {
+    state.authorities.transactions.all.get(&id)
+}
+
+/// The waiting transaction that has this claim.
+pub fn transaction_with(state: &State, reference: Uuid) -> Option<&Arc<WaitingTransaction>> {
+    state.authorities.transactions.with(reference)
+}
+
+/// The number of transactions that wait for authorities.
+pub fn transactions_waiting(state: &State) -> u64 {
+    state.authorities.transactions.waiting
+}
+
+/// The transactions that wait for authorities or have ended a short time ago, by ID, after this one.
+pub fn transactions_after(
+    state: &State,
+    after: Option<Uuid>,
+) -> impl Iterator<Item = &Arc<WaitingTransaction>> + use<'_> {
+    let from = after.unwrap_or(Uuid(0));
+    let all = state.authorities.transactions.all.range_from(&from);
+    all.filter(move |(id, _)| Some(**id) != after).map(|(_, transaction)| transaction)
 }

@@ -9,7 +9,8 @@ mod reshape;
 mod sets;
 
 pub(super) use allocate::allocate;
-pub(super) use hold::{deallocate, extend, released};
+pub(crate) use hold::released;
+pub(super) use hold::{deallocate, extend};
 
 use super::Draft;
 use crate::capacity::Uuid;

@@ -3,6 +3,7 @@
 
 use super::{Draft, capacity, release, room};
 use crate::authority;
+use crate::authority::event::TransactionForgotten;
 use crate::event::{Event, IdempotencyExpired, ReleaseCause};
 use crate::extension::{self, DueWork};
 use crate::receipt::Outcome;
@@ -18,6 +19,7 @@ pub(super) fn run(draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
             .or_else(|| consumer_due(draft).map(DueWork::event))
             .or_else(|| idempotency_due(draft).map(DueWork::event))
             .or_else(|| refusal_due(draft).map(DueWork::event))
+            .or_else(|| transaction_due(draft).map(DueWork::event))
             .or_else(|| overdue(draft))
             .or_else(|| reconciliation_due(draft));
         match due {
@@ -26,7 +28,15 @@ pub(super) fn run(draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
                 authority::decide::want_reconciliation(draft, &authority);
             }
             Some(DueWork::Overdue(authority)) => authority::decide::set_alarms(draft, &authority),
-            Some(DueWork::Release(claim)) => authority::decide::begin_release(draft, &claim)?,
+            Some(DueWork::Release(claim)) => {
+                let waiting = draft.state.authorities.transactions.with(claim.request.reference);
+                let ends_transaction = waiting.is_some();
+                authority::decide::begin_release(draft, &claim)?;
+                // The end of a transaction takes long enough for one tick.
+                if ends_transaction {
+                    break;
+                }
+            }
             // This takes long enough for one tick.
             Some(DueWork::Retry(pool)) => {
                 requests::decide::retry_due(draft, Some(&pool))?;
@@ -97,6 +107,13 @@ fn overdue(draft: &Draft<'_>) -> Option<DueWork> {
 fn reconciliation_due(draft: &Draft<'_>) -> Option<DueWork> {
     let (at_ms, authority) = draft.state.authorities.reconcile_due.first()?;
     (*at_ms <= draft.now_ms).then(|| DueWork::Reconcile(authority.clone()))
+}
+
+/// A transaction whose outcome was kept for long enough.
+fn transaction_due(draft: &Draft<'_>) -> Option<Event> {
+    let due = draft.state.authorities.transactions.due.first();
+    let (_, id) = due.filter(|(at_ms, _)| *at_ms <= draft.now_ms)?;
+    Some(TransactionForgotten { id: *id }.into())
 }
 
 fn groups_are_due(draft: &Draft<'_>) -> bool {

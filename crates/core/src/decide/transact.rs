@@ -1,6 +1,7 @@
 //! Decides the operations of a transaction: all of them, or none.
 
 use super::{Draft, capacity, check, claim, lease, release};
+use crate::authority::transaction::{self, decide::DecidedOps};
 use crate::command::{Idempotency, Op, Transact};
 use crate::event::IdempotencyStored;
 use crate::extension;
@@ -38,6 +39,7 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
         return Ok(receipt);
     }
     let mut outcomes = Vec::with_capacity(ops.len());
+    let mut decided = DecidedOps::begin(draft);
     for (op, operation) in ops.iter().enumerate() {
         let outcome = match operation {
             Op::Claim(claim) => claim::run(draft, claim),
@@ -50,15 +52,12 @@ pub(super) fn run(draft: &mut Draft<'_>, transact: &Transact) -> Result<Receipt,
             Op::Check(check) => check::run(draft, check),
         };
         outcomes.push(outcome.map_err(|refusal| Refused { op, refusal })?);
+        decided.end_op(draft);
     }
     let is_external = |outcome: &Outcome| matches!(outcome, Outcome::External(_));
     let external = outcomes.iter().position(is_external);
-    if let Some(op) = external.filter(|_| ops.len() > 1) {
-        let what = "an authority has to answer this operation, and the transaction has others";
-        let refusal = Refusal::Invalid { what: what.into(), fix: "send it on its own" };
-        return Err(Refused { op, refusal });
-    }
-    let receipt = Receipt { outcomes };
+    let waiting = transaction::decide::wait(draft, transact, &decided, &outcomes)?;
+    let receipt = Receipt { outcomes, waiting };
     // An answer that is still to come is not stored: the key of the claim makes the request repeatable.
     if let Some(idempotency) = transact.idempotency.as_ref().filter(|_| external.is_none()) {
         let until_ms = draft.now_ms.saturating_add(draft.limits.idempotency_ms);
@@ -86,7 +85,7 @@ fn remembered(draft: &Draft<'_>, idempotency: &Idempotency) -> Result<Option<Rec
             Err(Refusal::IdempotencyDiffers { key: sent.into() })
         }
         Some(stored) => Ok(Some(stored.receipt())),
-        None => Ok(None),
+        None => transaction::decide::remembered(draft, idempotency),
     }
 }
 

@@ -67,7 +67,7 @@ impl IdempotencyStored {
 
     pub fn receipt(&self) -> Receipt {
         let packed = self.0.get(self.receipt_at()..).unwrap_or_default();
-        packed::unpack(packed).unwrap_or(Receipt { outcomes: Vec::new() })
+        packed::unpack(packed).unwrap_or(Receipt::of(Vec::new()))
     }
 
     /// The approximate size in memory, for the limits.

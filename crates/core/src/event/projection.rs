@@ -51,6 +51,8 @@ named! {
         ReconciliationWanted = "reconciliation_wanted",
         ReconciliationEnded = "reconciliation_ended",
         FindingSettled = "finding_settled",
+        TransactionWaiting = "transaction_waiting",
+        TransactionSettled = "transaction_settled",
     }
 }
 
@@ -149,7 +151,10 @@ impl<'a> Projection<'a> {
         Some(match event {
             AuthorityEvent::IdentityDrawn(_)
             | AuthorityEvent::LookUpChecked(_)
+            | AuthorityEvent::TransactionForgotten(_)
             | AuthorityEvent::LookUpsRefreshed(_) => return None,
+            AuthorityEvent::TransactionWaiting(_) => Projection::new(EventKind::TransactionWaiting),
+            AuthorityEvent::TransactionSettled(_) => Projection::new(EventKind::TransactionSettled),
             AuthorityEvent::ReconciliationWanted(event) => {
                 at(EventKind::ReconciliationWanted, &event.authority)
             }

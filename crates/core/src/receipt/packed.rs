@@ -24,7 +24,7 @@ pub(crate) fn unpack(bytes: &[u8]) -> Option<Receipt> {
     while !from.0.is_empty() {
         outcomes.push(from.outcome()?);
     }
-    Some(Receipt { outcomes })
+    Some(Receipt::of(outcomes))
 }
 
 const POOL_PUT: u8 = 0;
@@ -376,7 +376,7 @@ mod tests {
     proptest! {
         #[test]
         fn unpacked_receipt_is_the_packed_one(outcomes in vec(outcomes(), 0..5), cut in any::<u16>()) {
-            let receipt = Receipt { outcomes };
+            let receipt = Receipt::of(outcomes);
             let mut bytes = Vec::new();
             pack(&receipt, &mut bytes);
             prop_assert_eq!(unpack(&bytes), Some(receipt));

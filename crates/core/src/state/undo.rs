@@ -10,7 +10,7 @@ use super::pool::PoolChange;
 use super::{PoolIx, State};
 use crate::alarm::{Alarm, AlarmKind};
 use crate::authority::state::{Authority, LookUpName};
-use crate::authority::{ExternalClaim, LookUp};
+use crate::authority::{ExternalClaim, LookUp, WaitingTransaction};
 use crate::capacity::Uuid;
 use crate::event::IdempotencyStored;
 use crate::outbox::Notification;
@@ -31,6 +31,7 @@ pub(crate) enum StateChange {
     Notification { number: u128, before: Option<Arc<Notification>> },
     Identity(Option<u32>),
     Authority { name: Arc<str>, before: Option<Arc<Authority>> },
+    Transaction { id: Uuid, before: Option<Arc<WaitingTransaction>> },
     LookUp { name: LookUpName, before: Option<Arc<LookUp>> },
     External { reference: Uuid, before: Option<Arc<ExternalClaim>> },
 }
@@ -92,6 +93,9 @@ impl State {
                 }
                 StateChange::Identity(before) => self.authorities.identity = before,
                 StateChange::Authority { name, before } => drop(self.set_authority(name, before)),
+                StateChange::Transaction { id, before } => {
+                    drop(self.authorities.transactions.put(id, before))
+                }
                 StateChange::LookUp { name, before } => {
                     drop(self.authorities.lookups.put(name, before))
                 }

@@ -23,6 +23,7 @@ mod external_claims;
 mod external_conflicts;
 mod external_lookups;
 mod external_reconciliations;
+mod external_transactions;
 mod holdings;
 mod leases;
 mod limits;

@@ -24,6 +24,7 @@ pub(super) fn head(refusal: &AuthorityRefusal) -> Head {
         AuthorityRefusal::LookUpUnknown { .. } => not_found("look-up not found"),
         AuthorityRefusal::LookUpVersionDiffers { .. } => differs("look-up version differs"),
         AuthorityRefusal::NothingToAccept { .. } => conflict("nothing to accept"),
+        AuthorityRefusal::StillWanted { .. } => conflict("claim waits for its authority"),
         AuthorityRefusal::NotReconciling { .. } => conflict("reconciliation is not wanted"),
         AuthorityRefusal::FindingUnknown { .. } => not_found("finding not found"),
     }
@@ -48,7 +49,8 @@ pub(super) fn members(refusal: &AuthorityRefusal) -> RefusalMembers<'_> {
             RefusalMembers { limit: Some("queue_max"), max: Some(*queue_max), ..none }
         }
         AuthorityRefusal::StillReleasing { pool, key }
-        | AuthorityRefusal::NeedsResolution { pool, key } => {
+        | AuthorityRefusal::NeedsResolution { pool, key }
+        | AuthorityRefusal::StillWanted { pool, key } => {
             RefusalMembers { pool: Some(pool), key: Some(key), ..none }
         }
         AuthorityRefusal::LookUpVersionDiffers { actual, .. } => {

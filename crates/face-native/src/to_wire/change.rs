@@ -192,6 +192,7 @@ fn authority(event: &AuthorityEvent, reasons: ReasonDetail) -> Option<ChangeEven
     Some(match event {
         AuthorityEvent::IdentityDrawn(_)
         | AuthorityEvent::LookUpChecked(_)
+        | AuthorityEvent::TransactionForgotten(_)
         | AuthorityEvent::LookUpsRefreshed(_) => return None,
         AuthorityEvent::LookUpChanged(event) => ChangeEvent::LookupChanged {
             authority: &event.look_up.authority,
@@ -211,6 +212,13 @@ fn authority(event: &AuthorityEvent, reasons: ReasonDetail) -> Option<ChangeEven
             missing: event.findings.counts.missing,
             drifted: event.findings.counts.drifted,
             conflicts: event.findings.counts.conflicts,
+        },
+        AuthorityEvent::TransactionWaiting(event) => {
+            ChangeEvent::TransactionWaiting { transaction: UuidText(event.transaction.id) }
+        }
+        AuthorityEvent::TransactionSettled(event) => ChangeEvent::TransactionSettled {
+            transaction: UuidText(event.id),
+            state: event.state.name(),
         },
         AuthorityEvent::FindingSettled(event) => ChangeEvent::FindingSettled {
             authority: &event.authority,

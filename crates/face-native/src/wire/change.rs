@@ -276,6 +276,15 @@ pub(crate) enum ChangeEvent<'a> {
         authority: &'a str,
         reference: UuidText,
     },
+    /// A transaction waits for authorities.
+    TransactionWaiting {
+        transaction: UuidText,
+    },
+    /// A transaction that has waited has ended: `done` or `refused`. What it releases is in the same change.
+    TransactionSettled {
+        transaction: UuidText,
+        state: &'static str,
+    },
     /// An alarm was raised or cleared.
     AlarmChanged {
         /// The pool, the service or the authority.

@@ -6,15 +6,17 @@ use allod_core::alarm::{AlarmChanged, AlarmKind, AlarmPurged};
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
     FindingSettled, IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
-    ReconciliationEnded, ReconciliationWanted,
+    ReconciliationEnded, ReconciliationWanted, TransactionForgotten, TransactionSettled,
+    TransactionWaiting,
 };
 use allod_core::authority::{
     AuthoritySpec, ConflictFound, DriftPolicy, Drifted, ExternalProgress, ExternalRequest,
-    ExternalState, FindingCounts, Findings, LookUp, LookUpState, Missing, Orphan, Protocol,
-    ReconciliationState, RefusalCode, Seen, SqlStatements,
+    ExternalState, FindingCounts, Findings, LookUp, LookUpState, Missing, Orphan, Part, Protocol,
+    ReconciliationState, RefusalCode, Seen, SqlStatements, TransactionState, WaitingTransaction,
 };
 use allod_core::capacity::Uuid;
 use allod_core::claim::{ClaimParams, Want};
+use allod_core::command::Idempotency;
 use allod_core::event::{Event, PoolDefined};
 use allod_core::pool::PoolSpec;
 use allod_core::span::Span;
@@ -93,6 +95,12 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
             "74-finding_settled-v1",
             event(FindingSettled { authority: "ipam".into(), reference: REFERENCE }.into()),
         ),
+        (
+            "75-transaction_waiting-v1",
+            event(TransactionWaiting { transaction: transaction() }.into()),
+        ),
+        ("76-transaction_settled-v1", event(settled().into())),
+        ("77-transaction_forgotten-v1", event(TransactionForgotten { id: REFERENCE }.into())),
         (
             "65-checkpoint_pool-v4",
             Sample::Checkpoint(
@@ -244,5 +252,37 @@ fn reconciled() -> ReconciliationEnded {
         position: 12,
         findings: Arc::new(findings),
         reason: Some("timeout".into()),
+    }
+}
+
+fn transaction() -> WaitingTransaction {
+    WaitingTransaction {
+        id: REFERENCE,
+        state: TransactionState::Waiting,
+        version: 13,
+        since_ms: 6_000,
+        until_ms: None,
+        parts: [
+            Part::Claim { pool: "vlans".into(), key: "vm-1".into() },
+            Part::External { op: 1, reference: Uuid(5), pool: "lab".into(), key: "vm-1".into() },
+            Part::Consumer(Uuid(6)),
+        ]
+        .into(),
+        idempotency: Some(Idempotency { key: "order 17".into(), fingerprint: [7; 32] }),
+        op: None,
+        code: None,
+        reason: None,
+    }
+}
+
+fn settled() -> TransactionSettled {
+    TransactionSettled {
+        id: REFERENCE,
+        state: TransactionState::Refused,
+        version: 14,
+        until_ms: 3_607_000,
+        op: Some(1),
+        code: Some(RefusalCode::Exhausted),
+        reason: Some("no address is free".into()),
     }
 }

@@ -216,7 +216,7 @@ fn request() -> IdempotencyStored {
         Outcome::Deallocated { existed: true },
         Outcome::Extended { consumer: VM, generation: 2, expires_ms: Some(AT_MS) },
     ];
-    IdempotencyStored::new("order 17", [7; 32], AT_MS, &Receipt { outcomes })
+    IdempotencyStored::new("order 17", [7; 32], AT_MS, &Receipt::of(outcomes))
 }
 
 fn class_part() -> CheckpointPart {

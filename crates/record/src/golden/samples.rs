@@ -300,6 +300,7 @@ fn request() -> IdempotencyStored {
             Outcome::Checked,
             Outcome::Ticked,
         ],
+        waiting: None,
     };
     let fingerprint = std::array::from_fn(|i| i as u8);
     IdempotencyStored::new("order 17", fingerprint, AT_MS + 86_400_000, &receipt)

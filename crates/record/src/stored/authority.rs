@@ -5,18 +5,21 @@ use std::sync::Arc;
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
     FindingSettled, IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
-    ReconciliationEnded, ReconciliationWanted,
+    ReconciliationEnded, ReconciliationWanted, TransactionForgotten, TransactionSettled,
+    TransactionWaiting,
 };
 use allod_core::authority::{
     AuthoritySpec, ConflictFound, Drifted, ExternalProgress, ExternalRequest, FindingCounts,
-    Findings, LookUp, Missing, Orphan, Protocol, Seen, SqlStatements,
+    Findings, LookUp, Missing, Orphan, Part, Protocol, Seen, SqlStatements, WaitingTransaction,
 };
+use allod_core::command::Idempotency;
 
 use super::capacity::UuidV1;
 use super::claim::ClaimParamsV1;
 use super::form::{StoredForm, stored_structs};
 use super::number::{
     DriftPolicyV1, ExternalStateV1, LookUpStateV1, ReconciliationStateV1, RefusalCodeV1,
+    TransactionStateV1,
 };
 use super::pool::LabelsV1;
 
@@ -200,6 +203,45 @@ stored_structs! {
         key: &'a str,
     }
 
+    TransactionWaitingV1<'a> of TransactionWaiting {
+        #[serde(borrow)]
+        transaction: WaitingTransactionV1<'a>,
+    }
+
+    WaitingTransactionV1<'a> of WaitingTransaction {
+        id: UuidV1,
+        state: TransactionStateV1,
+        version: u64,
+        since_ms: u64,
+        until_ms: Option<u64>,
+        #[serde(borrow)]
+        parts: PartsV1<'a>,
+        #[serde(borrow)]
+        idempotency: Option<IdempotencyV1<'a>>,
+        op: Option<u32>,
+        code: Option<RefusalCodeV1>,
+        reason: Option<&'a str>,
+    }
+
+    IdempotencyV1<'a> of Idempotency {
+        key: &'a str,
+        fingerprint: [u8; 32],
+    }
+
+    TransactionSettledV1<'a> of TransactionSettled {
+        id: UuidV1,
+        state: TransactionStateV1,
+        version: u64,
+        until_ms: u64,
+        op: Option<u32>,
+        code: Option<RefusalCodeV1>,
+        reason: Option<&'a str>,
+    }
+
+    TransactionForgottenV1 of TransactionForgotten {
+        id: UuidV1,
+    }
+
     FindingSettledV1<'a> of FindingSettled {
         authority: &'a str,
         reference: UuidV1,
@@ -210,6 +252,44 @@ stored_structs! {
         pool: &'a str,
         key: &'a str,
         owner: &'a str,
+    }
+}
+
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct PartsV1<'a>(#[serde(borrow)] Vec<PartV1<'a>>);
+
+/// Stored as the index in this list, so the order must not change.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+enum PartV1<'a> {
+    Claim { pool: &'a str, key: &'a str },
+    External { op: u32, reference: UuidV1, pool: &'a str, key: &'a str },
+    Consumer(UuidV1),
+}
+
+impl<'a> StoredForm<'a, Arc<[Part]>> for PartsV1<'a> {
+    fn store(parts: &'a Arc<[Part]>) -> PartsV1<'a> {
+        let part = |part: &'a Part| match part {
+            Part::Claim { pool, key } => PartV1::Claim { pool, key },
+            Part::External { op, reference, pool, key } => {
+                PartV1::External { op: *op, reference: UuidV1::store(reference), pool, key }
+            }
+            Part::Consumer(consumer) => PartV1::Consumer(UuidV1::store(consumer)),
+        };
+        PartsV1(parts.iter().map(part).collect())
+    }
+
+    fn load(self) -> Arc<[Part]> {
+        let part = |part| match part {
+            PartV1::Claim { pool, key } => Part::Claim { pool: pool.into(), key: key.into() },
+            PartV1::External { op, reference, pool, key } => Part::External {
+                op,
+                reference: reference.load(),
+                pool: pool.into(),
+                key: key.into(),
+            },
+            PartV1::Consumer(consumer) => Part::Consumer(consumer.load()),
+        };
+        self.0.into_iter().map(part).collect()
     }
 }
 

@@ -102,7 +102,7 @@ impl<'a, O> StoredAnswer<'a, O> {
     {
         let StoredAnswer { key, fingerprint, until_ms, outcomes } = self;
         let outcomes = outcomes.into_iter().map(Outcome::from).collect();
-        IdempotencyStored::new(key, fingerprint, until_ms, &Receipt { outcomes })
+        IdempotencyStored::new(key, fingerprint, until_ms, &Receipt::of(outcomes))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::ser::{Serialize, Serializer};
 
 use allod_core::alarm::AlarmKind;
 use allod_core::authority::{
-    DriftPolicy, ExternalState, LookUpState, ReconciliationState, RefusalCode,
+    DriftPolicy, ExternalState, LookUpState, ReconciliationState, RefusalCode, TransactionState,
 };
 use allod_core::capacity::Reclaim;
 use allod_core::claim::Parity;
@@ -142,6 +142,12 @@ numbered!(ReconciliationStateV1(ReconciliationState) {
     0 => Wanted,
     1 => Done,
     2 => Failed,
+});
+
+numbered!(TransactionStateV1(TransactionState) {
+    0 => Waiting,
+    1 => Done,
+    2 => Refused,
 });
 
 numbered!(ReleaseCauseV1(ReleaseCause) {

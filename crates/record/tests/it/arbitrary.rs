@@ -204,7 +204,7 @@ fn outcome() -> impl Strategy<Value = Outcome> {
 pub fn request() -> impl Strategy<Value = IdempotencyStored> {
     (text(), any::<[u8; 32]>(), number(), vec(outcome(), 0..4)).prop_map(
         |(key, fingerprint, until_ms, outcomes)| {
-            IdempotencyStored::new(&key, fingerprint, until_ms, &Receipt { outcomes })
+            IdempotencyStored::new(&key, fingerprint, until_ms, &Receipt::of(outcomes))
         },
     )
 }

@@ -189,11 +189,9 @@ pub(crate) fn ensure_not_releasing(
     key: &Arc<str>,
 ) -> Result<(), Refusal> {
     let known = draft.state.authorities.claim(pool, key);
-    match known.map(|known| known.progress.state) {
-        Some(ExternalState::Releasing) => {
-            let (pool, key) = (pool.clone(), key.clone());
-            Err(AuthorityRefusal::StillReleasing { pool, key }.into())
-        }
-        _ => Ok(()),
+    if known.is_some_and(|known| known.progress.withdrawn) {
+        let (pool, key) = (pool.clone(), key.clone());
+        return Err(AuthorityRefusal::StillReleasing { pool, key }.into());
     }
+    Ok(())
 }

@@ -38,7 +38,7 @@ pub(in crate::decide) fn extend(draft: &mut Draft<'_>, op: &ExtendOp) -> Result<
 }
 
 /// The event that releases what a consumer holds; `None` if it holds nothing.
-pub(in crate::decide) fn released(
+pub(crate) fn released(
     draft: &Draft<'_>,
     consumer: Uuid,
     cause: ReleaseCause,

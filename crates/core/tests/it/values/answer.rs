@@ -40,7 +40,8 @@ pub fn of(world: &mut World, command: &Command) -> String {
 }
 
 fn outcomes(receipt: &Receipt) -> String {
-    let shown: Vec<String> = receipt.outcomes.iter().map(outcome).collect();
+    let waiting = receipt.waiting.iter().map(|waiting| waiting.state.name().to_uppercase());
+    let shown: Vec<String> = receipt.outcomes.iter().map(outcome).chain(waiting).collect();
     shown.join("; ")
 }
 

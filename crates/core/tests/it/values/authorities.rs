@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use allod_core::authority::command::{AuthorityCommand, GrantedValue, Report, Resolution};
 use allod_core::authority::{
-    AuthoritySpec, ExternalClaim, ExternalState, Protocol, RefusalCode, SqlStatements,
+    AuthoritySpec, ExternalClaim, ExternalState, Part, Protocol, RefusalCode, SqlStatements,
+    WaitingTransaction,
 };
 use allod_core::capacity::Uuid;
 use allod_core::command::{Command, Expect};
@@ -154,6 +155,26 @@ pub fn show(state: &State, now_ms: u64, words: &Words<'_>) -> String {
         }
         _ => state.next_due_ms().map_or("never".into(), |at_ms| before(at_ms, now_ms)),
     }
+}
+
+/// The transactions that wait or have waited, oldest first.
+pub fn transactions(state: &State, now_ms: u64) -> String {
+    let part = |part: &Part| match part {
+        Part::Claim { pool, key } | Part::External { pool, key, .. } => format!("{pool}/{key}"),
+        Part::Consumer(consumer) => crate::values::capacity::name(*consumer),
+    };
+    let shown = |one: &Arc<WaitingTransaction>| {
+        let parts: Vec<String> = one.parts.iter().map(part).collect();
+        let mut text = format!("{} v{} [{}]", one.state.name(), one.version, parts.join(" "));
+        text += &one.op.map(|op| format!(" op {op}")).unwrap_or_default();
+        text += &one.code.map(|code| format!(" {}", code.name())).unwrap_or_default();
+        text += &one.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let until = one.until_ms.map(|at_ms| format!(" until {}", before(at_ms, now_ms)));
+        text + &until.unwrap_or_default()
+    };
+    let mut all: Vec<_> = view::authority::transactions_after(state, None).collect();
+    all.sort_by_key(|one| (one.since_ms, one.version));
+    all.into_iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
 /// How long `earlier` is before `later`.

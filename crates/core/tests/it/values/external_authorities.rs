@@ -25,10 +25,11 @@ fn rank(refusal: &AuthorityRefusal) -> usize {
         AuthorityRefusal::NothingToAccept { .. } => 11,
         AuthorityRefusal::NotReconciling { .. } => 12,
         AuthorityRefusal::FindingUnknown { .. } => 13,
+        AuthorityRefusal::StillWanted { .. } => 14,
     }
 }
 
-const RANKS: usize = 14;
+const RANKS: usize = 15;
 
 #[test]
 fn every_refusal_has_a_case() {
@@ -55,6 +56,11 @@ fn every_refusal_has_a_case() {
         accept a x -> no nothing_to_accept: the look-up of 'x' at authority 'a' has not drifted
         found a number=1 -> no not_reconciling: reconciliation 1 of authority 'a' is not wanted
         settle a x forget -> no finding_unknown: the last reconciliation of authority 'a' has nothing to settle for reference x
+        pool own id32 1-9
+        begin
+        claim own m
+        claim p m
+        end -> no op 1: claim_pending: the claim 'm' in pool 'p' waits for its authority already; repeat the transaction when it has an answer
         ",
     );
     let refusals = world.refusals.iter().map(|refusal| match refusal {
@@ -182,41 +188,6 @@ fn queue_has_a_limit_that_releases_do_not_need() {
         authority b
         pool q id32 1-9 authority=b
         claim q a -> wanted
-        ",
-    );
-}
-
-#[test]
-fn operation_that_an_authority_answers_is_sent_on_its_own() {
-    check(
-        "
-        authority a
-        pool p id32 1-9 authority=a
-        pool own id32 1-9
-        begin
-        claim own k
-        claim p k
-        end -> no op 1: invalid: an authority has to answer this operation, and the transaction has others; send it on its own
-        show own k -> none
-        begin
-        claim p k
-        end dry -> wanted
-        external p k -> none
-        begin
-        claim p k
-        end key=x -> wanted
-        begin
-        claim p k
-        end key=x -> wanted
-        report p k granted 4
-        begin
-        claim own k
-        claim p k
-        end -> new 1; same 4
-        begin
-        release p k
-        release own k
-        end -> no op 0: invalid: an authority has to answer this operation, and the transaction has others; send it on its own
         ",
     );
 }

@@ -149,6 +149,7 @@ fn release_may_be_stuck_too() {
         report p k stuck why=unclear
         external p k -> stuck v8 value 7 (unclear)
         show p k -> 7 by k v6
+        renew p k ttl=1h -> no claim_releasing: the claim 'k' in pool 'p' is being released at its authority; retry when it is gone
         resolve p k granted 7 -> reported
         # It was withdrawn, so it is released again.
         external p k -> releasing v9 value 7 due 0s (unclear)

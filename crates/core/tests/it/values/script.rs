@@ -101,6 +101,7 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
         "lookup" | "lookups" | "lookups_due" => {
             return lookups::show(&world.state, world.now_ms, &words);
         }
+        "transactions" => return authorities::transactions(&world.state, world.now_ms),
         "findings" => return reconciliations::show(&world.state, words.plain(0)),
         "external" | "at_authority" | "ready" | "next_due" => {
             return authorities::show(&world.state, world.now_ms, &words);
@@ -342,6 +343,8 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
             "lookup_bytes_max" => &mut limits.lookup_bytes_max,
             "lookups_bytes_max" => &mut limits.lookups_bytes_max,
             "reconcile_findings_max" => &mut limits.reconcile_findings_max,
+            "waiting_transactions_max" => &mut limits.waiting_transactions_max,
+            "transaction_parts_max" => &mut limits.transaction_parts_max,
             "refused_claim_ms" => &mut limits.refused_claim_ms,
             other => panic!("'{other}' is no limit"),
         };

@@ -6,15 +6,17 @@ use allod_core::alarm::{AlarmChanged, AlarmEvent, AlarmKind, AlarmPurged};
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
     FindingSettled, IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
-    ReconciliationEnded, ReconciliationWanted,
+    ReconciliationEnded, ReconciliationWanted, TransactionForgotten, TransactionSettled,
+    TransactionWaiting,
 };
 use allod_core::authority::{
     AuthoritySpec, ConflictFound, DriftPolicy, Drifted, ExternalProgress, ExternalRequest,
-    ExternalState, FindingCounts, Findings, LookUp, LookUpState, Missing, Orphan, Protocol,
-    ReconciliationState, RefusalCode, Seen, SqlStatements,
+    ExternalState, FindingCounts, Findings, LookUp, LookUpState, Missing, Orphan, Part, Protocol,
+    ReconciliationState, RefusalCode, Seen, SqlStatements, TransactionState, WaitingTransaction,
 };
 use allod_core::capacity::Uuid;
 use allod_core::claim::ClaimParams;
+use allod_core::command::Idempotency;
 use allod_core::event::Event;
 use proptest::collection::vec;
 use proptest::option;
@@ -178,6 +180,42 @@ fn reconciliation_event() -> BoxedStrategy<Event> {
     prop_oneof![wanted, ended].boxed()
 }
 
+fn part() -> BoxedStrategy<Part> {
+    prop_oneof![
+        (text(), text()).prop_map(|(pool, key)| Part::Claim { pool, key }),
+        (any::<u32>(), reference(), text(), text())
+            .prop_map(|(op, reference, pool, key)| Part::External { op, reference, pool, key }),
+        reference().prop_map(Part::Consumer),
+    ]
+    .boxed()
+}
+
+fn transaction() -> BoxedStrategy<WaitingTransaction> {
+    let state = select(&TransactionState::ALL[..]);
+    let numbers = (number(), number(), option::of(number()), any::<Option<u32>>());
+    let idempotency =
+        (text(), any::<[u8; 32]>()).prop_map(|(key, fingerprint)| Idempotency { key, fingerprint });
+    let code = option::of(select(&RefusalCode::ALL[..]));
+    let refusal = (code, option::of(text()));
+    (reference(), state, numbers, vec(part(), 0..4), option::of(idempotency), refusal)
+        .prop_map(|(id, state, numbers, parts, idempotency, (code, reason))| {
+            let (version, since_ms, until_ms, op) = numbers;
+            WaitingTransaction {
+                id,
+                state,
+                version,
+                since_ms,
+                until_ms,
+                parts: parts.into(),
+                idempotency,
+                op,
+                code,
+                reason,
+            }
+        })
+        .boxed()
+}
+
 /// An event that a checkpoint may have.
 pub fn state_event() -> BoxedStrategy<Event> {
     prop_oneof![
@@ -189,6 +227,7 @@ pub fn state_event() -> BoxedStrategy<Event> {
             .prop_map(|(request, progress)| ClaimWanted { request, progress }.into()),
         look_up().prop_map(|look_up| LookUpChanged { look_up }.into()),
         reconciliation_event(),
+        transaction().prop_map(|transaction| TransactionWaiting { transaction }.into()),
         (text(), number()).prop_map(|(authority, position)| LookUpsRefreshed {
             authority,
             position
@@ -202,6 +241,12 @@ pub fn event() -> impl Strategy<Value = Event> {
     let alarm = || select(AlarmKind::ALL.to_vec()).prop_filter("of authorities", is_of_authority);
     prop_oneof![
         state_event(),
+        transaction().prop_map(|transaction| {
+            let until_ms = transaction.since_ms;
+            let WaitingTransaction { id, state, version, op, code, reason, .. } = transaction;
+            TransactionSettled { id, state, version, until_ms, op, code, reason }.into()
+        }),
+        reference().prop_map(|id| TransactionForgotten { id }.into()),
         text().prop_map(|name| AuthorityRemoved { name }.into()),
         (text(), reference()).prop_map(|(authority, reference)| FindingSettled {
             authority,
