@@ -10,6 +10,8 @@ const DRAW_EVERY: Duration = Duration::from_millis(100);
 /// Interval of lines without a terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 const WIDTH: usize = 30;
+/// Moves to the begin of the line of a terminal, and clears it.
+const CLEAR: &str = "\r\x1b[K";
 
 #[derive(Debug)]
 pub struct Progress {
@@ -38,7 +40,7 @@ impl Progress {
         }
         self.said = Instant::now();
         let line = line(self.what, self.count, done, self.whole, self.began.elapsed());
-        let text = if self.terminal { format!("\r\x1b[K{line}") } else { format!("{line}\n") };
+        let text = if self.terminal { format!("{CLEAR}{line}") } else { format!("{line}\n") };
         self.drawn = self.terminal;
         // A closed stderr is not an error.
         drop(io::stderr().write_all(text.as_bytes()));
@@ -49,7 +51,37 @@ impl Drop for Progress {
     /// Removes the bar.
     fn drop(&mut self) {
         if self.drawn {
-            drop(io::stderr().write_all(b"\r\x1b[K"));
+            drop(io::stderr().write_all(CLEAR.as_bytes()));
+        }
+    }
+}
+
+/// What is being waited for: one line on a terminal, which is replaced and removed at the end; messages otherwise.
+#[derive(Debug)]
+pub struct StatusLine {
+    terminal: bool,
+    drawn: bool,
+}
+
+impl StatusLine {
+    pub fn new() -> StatusLine {
+        StatusLine { terminal: io::stderr().is_terminal(), drawn: false }
+    }
+
+    pub fn show(&mut self, text: &str) {
+        if self.terminal {
+            self.drawn = true;
+            drop(io::stderr().write_all(format!("{CLEAR}{text}").as_bytes()));
+        } else {
+            super::message(text);
+        }
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        if self.drawn {
+            drop(io::stderr().write_all(CLEAR.as_bytes()));
         }
     }
 }

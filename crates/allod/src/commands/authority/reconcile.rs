@@ -1,6 +1,5 @@
 //! `allod authority reconcile` and `settle`: compares what an authority lists with what is held here.
 
-use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use clap::{ArgGroup, Args};
@@ -13,6 +12,7 @@ use crate::client::answers::parse;
 use crate::client::{ApiReply, ApiRequest, Client};
 use crate::connection::ClientArguments;
 use crate::error::{CommandError, Result, with_advice};
+use crate::output::progress::StatusLine;
 use crate::output::table::Table;
 use crate::output::{format, message};
 
@@ -137,31 +137,19 @@ async fn wait_for(client: &Client, path: &str, wait: Duration) -> Result<ApiRepl
         state: String,
     }
     let began = Instant::now();
-    let terminal = std::io::stderr().is_terminal();
+    let mut status = StatusLine::new();
     let mut request = ApiRequest::new(Method::POST, path).repeatable();
     loop {
         let left = wait.saturating_sub(began.elapsed());
         let reply = client.send(&request.clone().waiting(Some(left.min(WAIT)))?).await?;
         if parse::<State>(&reply.body)?.state != "wanted" || left.is_zero() {
-            if terminal {
-                draw("");
-            }
             return Ok(reply);
         }
         let took = format::short_duration(began.elapsed());
-        if terminal {
-            draw(&format!("listing the inventory, {took}"));
-        } else {
-            message(&format!("listing the inventory, {took}"));
-        }
+        status.show(&format!("listing the inventory, {took}"));
         // A second request would join this reconciliation, or begin another one if it has just ended.
         request = ApiRequest::get(path);
     }
-}
-
-/// Replaces the line on the terminal. A closed stderr is not an error.
-fn draw(line: &str) {
-    drop(std::io::stderr().write_all(format!("\r\x1b[K{line}").as_bytes()));
 }
 
 fn show(authority: &str, row: &ReconciliationRow) -> Result<()> {
