@@ -19,7 +19,7 @@ use self::installed::Installed;
 const DEFAULT_PORT: u16 = 5432;
 
 /// The database user.
-const USER: &str = "allod";
+pub const USER: &str = "allod";
 
 /// Small and fast. Tests may add settings: the last value of a setting counts.
 const SETTINGS: [&str; 7] = [

@@ -11,10 +11,14 @@ mod block;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use allod_testkit::postgres::{Cluster, USER};
 use allod_testkit::server::Server;
 
 /// The address of the server in the documents.
 const DOCUMENTED: [&str; 2] = ["localhost:8778", "127.0.0.1:8778"];
+
+/// The database in the documents.
+const DOCUMENTED_DATABASE: &str = "postgres://inventory@localhost:5432/inventory";
 
 /// Printed between the outputs of two steps.
 const MARK: &str = "----8<----";
@@ -84,8 +88,23 @@ fn id_manager_tour_prints_what_it_shows() {
     check(block::section(include_str!("../../../../docs/guides/id-manager.md"), "A tour"));
 }
 
+#[test]
+fn external_inventories_tour_prints_what_it_shows() {
+    let database = Cluster::start(&[]).unwrap();
+    let guide = include_str!("../../../../docs/guides/external-inventories.md");
+    let tour = block::section(guide, "A PostgreSQL table in ten minutes");
+    let tour = tour.replace(DOCUMENTED_DATABASE, &database.url());
+    let host = database.socket().display().to_string();
+    check_in(&tour, &[("PGHOST", &host), ("PGUSER", USER), ("PGDATABASE", "postgres")]);
+}
+
 /// Runs every step of a text on a new server and compares the outputs.
 fn check(text: &str) {
+    check_in(text, &[]);
+}
+
+/// The same with these variables in the environment of the commands.
+fn check_in(text: &str, variables: &[(&str, &str)]) {
     let steps = block::steps(text);
     assert!(steps.len() > 5, "there are only {} steps in this tour", steps.len());
     let folder = tempfile::tempdir().unwrap();
@@ -104,6 +123,7 @@ fn check(text: &str) {
         .env("real_allod", env!("CARGO_BIN_EXE_allod"))
         .env("ALLOD_SERVER", format!("http://{address}"))
         .env("NO_COLOR", "1")
+        .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .output()
         .unwrap();
