@@ -24,7 +24,7 @@ from typing import (
 )
 
 from . import api
-from .answers import Change, Claim, Done, Pool, Status, Who
+from .answers import Change, Claim, Done, Pool, Status, WaitingTransaction, Who
 from .api import Call, Page, Query, position_of
 from .client import IDLE_MAX
 from .authorities import AsyncAuthorityCalls
@@ -247,11 +247,19 @@ class AsyncClient(AsyncAuthorityCalls):
         *,
         dry_run: bool = False,
         idempotency_key: Optional[str] = None,
+        wait: Optional[float] = None,
     ) -> Done:
-        """Runs a transaction atomically. Pass your own idempotency key to run it once even if the caller crashes."""
+        """Runs a transaction atomically. Pass your own idempotency key to run it once even if the caller crashes.
+
+        ``wait``: how many seconds to wait for the authorities of its pools; after that ``Done.state`` is ``waiting``.
+        """
         return await self._run(
-            api.transact(transaction, dry_run=dry_run, idempotency_key=idempotency_key)
+            api.transact(transaction, dry_run=dry_run, idempotency_key=idempotency_key, wait=wait)
         )
+
+    async def transaction(self, id: str, *, wait: Optional[float] = None) -> WaitingTransaction:
+        """A transaction that waits for authorities; with ``wait`` once it has ended."""
+        return await self._run(api.transaction(id, wait=wait))
 
     # History and watch
 

@@ -288,6 +288,29 @@ class Done:
 
     results: Tuple[OpResult, ...]
     dry_run: bool
+    transaction: Optional[str] = None
+    """The ID of the transaction, if authorities have to answer."""
+    state: Optional[str] = None
+    """``waiting``: an authority has not answered yet; ``done``."""
+
+
+@dataclass(frozen=True)
+class WaitingTransaction:
+    """A transaction that waits for authorities, or has ended a short time ago."""
+
+    transaction: str
+    state: str
+    """``waiting``, ``done`` or ``refused``."""
+    since: datetime
+    until: Optional[datetime]
+    """When its record is deleted; ``None``: it waits."""
+    op: Optional[int]
+    """The operation that was refused or withdrawn, from 0."""
+    code: Optional[str]
+    reason: Optional[str]
+    claims: Tuple[Claim, ...]
+    """The claims of the transaction that exist."""
+    consumers: Tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -480,7 +503,27 @@ def who(json: Json) -> Who:
 
 
 def done(json: Json) -> Done:
-    return Done(results=tuple(_op(result) for result in json["results"]), dry_run=json["dry_run"])
+    return Done(
+        results=tuple(_op(result) for result in json["results"]),
+        dry_run=json["dry_run"],
+        transaction=json.get("transaction"),
+        state=json.get("state"),
+    )
+
+
+def transaction(json: Json) -> WaitingTransaction:
+    parts = json["parts"]
+    return WaitingTransaction(
+        transaction=json["transaction"],
+        state=json["state"],
+        since=read_time(json["since"]),
+        until=_maybe(read_time, json["until"]),
+        op=_maybe(int, json.get("op")),
+        code=json.get("code"),
+        reason=json.get("reason"),
+        claims=tuple(claim(part["claim"]) for part in parts if "claim" in part),
+        consumers=tuple(part["consumer"] for part in parts if "consumer" in part),
+    )
 
 
 def _op(json: Json) -> OpResult:

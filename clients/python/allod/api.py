@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Generic, Iterable, Mapping, Optional, Tu
 from urllib.parse import quote, urlencode
 
 from . import answers
-from .answers import Change, Claim, Done, Pool, Status, Who
+from .answers import Change, Claim, Done, Pool, Status, WaitingTransaction, Who
 from .errors import BadAnswer, NotHeld, Problem, VersionDiffers, problem
 from .http1 import Request, Response
 from .transaction import Transaction, Version, members
@@ -259,12 +259,23 @@ def who(
 
 
 def transact(
-    transaction: Transaction, *, dry_run: bool, idempotency_key: Optional[str]
+    transaction: Transaction,
+    *,
+    dry_run: bool,
+    idempotency_key: Optional[str],
+    wait: Optional[float] = None,
 ) -> Call[Done]:
     body = {"ops": transaction.ops, "dry_run": dry_run}
     # Generated once per call, so that all attempts have the same key.
     headers = {} if dry_run else {"idempotency-key": idempotency_key or uuid.uuid4().hex}
-    return Call(send("POST", path("transactions"), body, headers), read_json(answers.done))
+    headers = {**headers, **prefer(wait)}
+    request = send("POST", path("transactions"), body, headers)
+    return Call(request, read_json(answers.done), wait=wait or 0.0)
+
+
+def transaction(id: str, *, wait: Optional[float]) -> Call[WaitingTransaction]:
+    request = Request("GET", path("transactions", id), prefer(wait))
+    return Call(request, read_json(answers.transaction), wait=wait or 0.0)
 
 
 def history(query: Query) -> Call[Page[Change]]:

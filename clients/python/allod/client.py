@@ -28,7 +28,7 @@ from typing import (
 )
 
 from . import api
-from .answers import Change, Claim, Done, Pool, Status, Who
+from .answers import Change, Claim, Done, Pool, Status, WaitingTransaction, Who
 from .api import Call, Page, Query, position_of
 from .authorities import AuthorityCalls
 from .endpoint import Endpoint
@@ -249,11 +249,19 @@ class Client(AuthorityCalls):
         *,
         dry_run: bool = False,
         idempotency_key: Optional[str] = None,
+        wait: Optional[float] = None,
     ) -> Done:
-        """Runs a transaction atomically. Pass your own idempotency key to run it once even if the caller crashes."""
+        """Runs a transaction atomically. Pass your own idempotency key to run it once even if the caller crashes.
+
+        ``wait``: how many seconds to wait for the authorities of its pools; after that ``Done.state`` is ``waiting``.
+        """
         return self._run(
-            api.transact(transaction, dry_run=dry_run, idempotency_key=idempotency_key)
+            api.transact(transaction, dry_run=dry_run, idempotency_key=idempotency_key, wait=wait)
         )
+
+    def transaction(self, id: str, *, wait: Optional[float] = None) -> WaitingTransaction:
+        """A transaction that waits for authorities; with ``wait`` once it has ended."""
+        return self._run(api.transaction(id, wait=wait))
 
     # History and watch
 

@@ -160,6 +160,18 @@ class FindingUnknown(Problem):
     """The last reconciliation has nothing to settle for this reference, or there was none."""
 
 
+class ClaimPending(Problem):
+    """The claim still waits for its authority."""
+
+
+class TransactionRefused(Problem):
+    """An operation of the transaction was withdrawn, so all of it is released again."""
+
+
+class TransactionUnknown(Problem):
+    """No such transaction waits, or has ended a short time ago."""
+
+
 class Stuck(Problem):
     """It is not known whether the authority has granted a value; an operator must resolve it."""
 
@@ -287,6 +299,9 @@ BY_CODE: Dict[str, Type[Problem]] = {
     "not_reconciling": FindingUnknown,
     "reconciliation_unknown": FindingUnknown,
     "reconciliation_failed": Unavailable,
+    "transaction_unknown": TransactionUnknown,
+    "transaction_refused": TransactionRefused,
+    "claim_pending": ClaimPending,
     "reference_unknown": ReferenceUnknown,
     "nothing_to_resolve": NothingToResolve,
     "claim_unknown": NotHeld,

@@ -33,6 +33,7 @@ BEYOND_SCHEMAS = [
     r"a name is repeated",
     r"^(url|pool|find|take|release|list|lookup)(:| is missing)",
     r"^expected one of granted ",
+    r"^expected either the reference of a finding",
 ]
 
 

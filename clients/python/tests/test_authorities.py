@@ -23,6 +23,7 @@ from allod import (
     ReferenceUnknown,
     Taken,
     Transaction,
+    TransactionUnknown,
     VersionDiffers,
 )
 from allod.authority import Adapter, Ask, Fact, Grant, Known, Listed, Page, Refused
@@ -263,3 +264,29 @@ def test_findings_are_settled_on_request(client: Any, outside: Tuple[Numbers, st
         client.get(pool, "lost")
     with pytest.raises(FindingUnknown):
         client.settle(name, "release", orphan)
+
+
+def test_transaction_waits_for_its_authorities(
+    client: Any, outside: Tuple[Numbers, str, str], pool: str
+) -> None:
+    adapter, _, external = outside
+    both = Transaction().claim(pool, "a").claim(external, "a")
+    adapter.down, key = True, f"order {id(adapter)}"
+    waiting = client.transact(both, idempotency_key=key)
+    assert waiting.state == "waiting" and client.get(pool, "a").held
+    assert client.transaction(waiting.transaction).state == "waiting"
+    adapter.down = False
+    done = client.transact(both, idempotency_key=key, wait=20.0)
+    assert (done.state, done.transaction) == ("done", waiting.transaction)
+    assert [result.claim.value for result in done.results] == [1, 1]
+    ended = client.transaction(waiting.transaction, wait=20.0)
+    assert ended.state == "done" and [claim.value for claim in ended.claims] == [1, 1]
+    for name in ("b", "c"):
+        client.transact(Transaction().claim(pool, name).claim(external, name), wait=20.0)
+    with pytest.raises(Exhausted) as refused:
+        client.transact(Transaction().claim(pool, "d").claim(external, "d"), wait=20.0)
+    assert refused.value.op == 1
+    with pytest.raises(NotHeld):
+        client.get(pool, "d")
+    with pytest.raises(TransactionUnknown):
+        client.transaction("00000000-0000-4000-8000-000000000001")

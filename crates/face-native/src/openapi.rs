@@ -226,6 +226,7 @@ fn components() -> Components {
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);
     add::<wire::TransactionAnswer<'_>>(&mut all);
+    add::<wire::Transaction<'_>>(&mut all);
     add::<wire::ProviderList<'_>>(&mut all);
     add::<wire::CandidatesBody>(&mut all);
     add::<wire::CandidatesAnswer>(&mut all);

@@ -314,6 +314,21 @@ static TABLE: &[RouteEntry] = &[
     },
     RouteEntry {
         method: Method::GET,
+        path: "/v1/transactions/{transaction}",
+        access: Access::Read,
+        scope: ScopeRule::PoolsInBody,
+        run: |native, call| boxed(transactions::get(native, call)),
+        name: "getTransaction",
+        summary: "Get a transaction that waits for authorities, or has ended a short time ago",
+        request: RequestSpec { headers: &[MIN_POSITION, CONSISTENCY, PREFER], ..PLAIN },
+        replies: &[
+            ReplySpec(200, Some("Transaction"), "The transaction."),
+            MALFORMED,
+            ReplySpec(404, PROBLEM, "The transaction does not exist, or is forgotten."),
+        ],
+    },
+    RouteEntry {
+        method: Method::GET,
         path: "/v1/providers",
         access: Access::Read,
         scope: ScopeRule::Capacity,

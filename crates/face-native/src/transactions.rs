@@ -1,9 +1,13 @@
-//! The route of transactions.
+//! The routes of transactions.
+//!
+//! - `waiting`: transactions that wait for authorities
+
+mod waiting;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use allod_core::authority::{ExternalClaim, ExternalState};
+use allod_core::authority::{ExternalClaim, ExternalState, TransactionState};
 use allod_core::command::Command;
 use allod_core::receipt::{Outcome, Receipt};
 use allod_core::refusal::Refused;
@@ -16,8 +20,10 @@ use crate::pools::wrong_outcome;
 use crate::query::QueryParams;
 use crate::scope::AllowedPools;
 use crate::to_wire::{OpName, ReasonDetail};
-use crate::wire::{OpAnswer, TransactionAnswer, TransactionBody};
+use crate::wire::{OpAnswer, TransactionAnswer, TransactionBody, UuidText};
 use crate::{Decided, Native, from_wire, prefer, refusals, to_wire};
+use waiting::OpSubject;
+pub(crate) use waiting::get;
 
 pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
     QueryParams::read(&call, &[])?;
@@ -27,12 +33,20 @@ pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     let command = from_wire::transaction(&call, body)?;
     let dry_run = command.dry_run;
     let names: Vec<OpName> = command.ops.iter().map(OpName::of).collect();
+    let subjects: Vec<OpSubject> = command.ops.iter().map(OpSubject::of).collect();
     let Decided { answer, at } = native.submit(Command::Transact(command)).await?;
     let detail = ReasonDetail::of(&call);
     let receipt = answer.map_err(|Refused { op, refusal }| {
         let refusal = refusals::for_client(refusal, detail);
         refusals::in_transaction(&Refused { op, refusal }, &at)
     })?;
+    let waits_max = native.waiters.limits().wait_ms_max;
+    if let Some(transaction) = receipt.waiting.clone().filter(|_| !dry_run) {
+        let outcomes = &receipt.outcomes;
+        let reply =
+            waiting::answer(&native, transaction, &subjects, outcomes, wait, detail).await?;
+        return Ok(prefer::applied(reply, wait, waits_max));
+    }
     let external = receipt.outcomes.iter().enumerate().find_map(|(op, outcome)| match outcome {
         Outcome::External(claim) => Some((op, claim.clone())),
         _ => None,
@@ -40,7 +54,7 @@ pub(crate) async fn post(native: Arc<Native>, call: Call) -> Result<Reply, Reply
     let Some((op, claim)) = external else { return answered(&names, &receipt, dry_run, &at) };
     let external = ExternalOp { op, claim, dry_run, detail };
     let reply = external.answer(&native, &names, &receipt, wait, at).await?;
-    Ok(prefer::applied(reply, wait, native.waiters.limits().wait_ms_max))
+    Ok(prefer::applied(reply, wait, waits_max))
 }
 
 /// The answer to a transaction that is done.
@@ -54,7 +68,7 @@ fn answered(
         names.iter().zip(&receipt.outcomes).map(|(&op, done)| to_wire::outcome(op, done)).collect();
     match results {
         Some(results) if results.len() == names.len() => {
-            let body = TransactionAnswer { results, dry_run };
+            let body = TransactionAnswer { results, dry_run, transaction: None, state: None };
             Ok(to_wire::json(StatusCode::OK, &body, at))
         }
         _ => Err(wrong_outcome()),
@@ -70,6 +84,17 @@ struct ExternalOp {
 }
 
 impl ExternalOp {
+    /// The result of another operation, which in a dry run may also be external.
+    fn other<'a>(&self, name: OpName, outcome: &'a Outcome) -> Option<OpAnswer<'a>> {
+        match outcome {
+            Outcome::External(claim) => {
+                let claim = to_wire::authority::claim(None, claim, 0, self.detail);
+                Some(OpAnswer::Claim { created: true, claims: vec![claim] })
+            }
+            outcome => to_wire::outcome(name, outcome),
+        }
+    }
+
     async fn answer(
         &self,
         native: &Native,
@@ -117,13 +142,21 @@ impl ExternalOp {
         for (op, (&name, outcome)) in names.iter().zip(&receipt.outcomes).enumerate() {
             let result = match op == self.op {
                 true => own.take(),
-                false => to_wire::outcome(name, outcome),
+                false => self.other(name, outcome),
             };
             results.push(result.ok_or_else(wrong_outcome)?);
         }
         let is_done = self.dry_run || matches!(state, None | Some(ExternalState::Held));
         let status = if is_done { StatusCode::OK } else { StatusCode::ACCEPTED };
-        let body = TransactionAnswer { results, dry_run: self.dry_run };
+        // A claim alone is a transaction under its reference.
+        let is_transaction = !self.dry_run && !is_release;
+        let done = if is_done { TransactionState::Done } else { TransactionState::Waiting };
+        let body = TransactionAnswer {
+            results,
+            dry_run: self.dry_run,
+            transaction: is_transaction.then_some(UuidText(self.claim.request.reference)),
+            state: is_transaction.then_some(done.name()),
+        };
         Ok(to_wire::json(status, &body, &at))
     }
 }

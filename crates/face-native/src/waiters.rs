@@ -43,6 +43,8 @@ pub(crate) enum WaitKey {
     Claim(Uuid),
     /// A look-up, by its authority and name.
     LookUp(Arc<str>, Arc<str>),
+    /// A transaction, by its ID.
+    Transaction(Uuid),
     /// The reconciliation of an authority.
     Reconciliation(Arc<str>),
 }
@@ -200,6 +202,7 @@ fn key_of(event: &Event) -> Option<WaitKey> {
         AuthorityEvent::ReconciliationEnded(event) => {
             Some(WaitKey::Reconciliation(event.authority.clone()))
         }
+        AuthorityEvent::TransactionSettled(event) => Some(WaitKey::Transaction(event.id)),
         AuthorityEvent::IdentityDrawn(_)
         | AuthorityEvent::ReconciliationWanted(_)
         | AuthorityEvent::FindingSettled(_)
@@ -208,7 +211,6 @@ fn key_of(event: &Event) -> Option<WaitKey> {
         | AuthorityEvent::Wanted(_)
         | AuthorityEvent::LookUpsRefreshed(_)
         | AuthorityEvent::TransactionWaiting(_)
-        | AuthorityEvent::TransactionSettled(_)
         | AuthorityEvent::TransactionForgotten(_) => None,
     }
 }

@@ -1,6 +1,7 @@
 //! `allod tx`: runs a transaction from a file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
@@ -48,6 +49,10 @@ pub struct TxArguments {
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
 
+    /// With claims in pools with an authority: how long to wait for the answers
+    #[arg(long, value_name = "TIME", value_parser = format::duration)]
+    wait: Option<Duration>,
+
     #[command(flatten)]
     common: ClientArguments,
 }
@@ -56,6 +61,8 @@ pub struct TxArguments {
 struct TransactionAnswer {
     results: Vec<OperationResult>,
     dry_run: bool,
+    transaction: Option<String>,
+    state: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -79,7 +86,7 @@ struct AllocatedConsumer {
 }
 
 pub fn run(arguments: TxArguments) -> Result<()> {
-    let TxArguments { file, dry_run, idempotency_key, common } = arguments;
+    let TxArguments { file, dry_run, idempotency_key, wait, common } = arguments;
     let bytes = read_input(&file)?;
     let parsed: Value = serde_json::from_slice(&bytes)
         .with_context(|| format!("{} is not JSON", input_name(&file)))
@@ -100,8 +107,12 @@ pub fn run(arguments: TxArguments) -> Result<()> {
         if let Some(key) = idempotency_key {
             request = request.header(IDEMPOTENCY_KEY, &key)?.repeatable();
         }
-        let reply = client.send(&request).await?;
+        let reply = client.send(&request.waiting(wait)?).await?;
         reply.show(output, |answer: TransactionAnswer| {
+            if answer.state.as_deref() == Some("waiting") {
+                let id = answer.transaction.as_deref().unwrap_or_default();
+                message(&format!("transaction {id} waits for an authority"));
+            }
             if answer.dry_run {
                 message("dry run: nothing was changed");
             }

@@ -140,6 +140,20 @@ pub(crate) async fn claimed(
     })
 }
 
+/// The code, the title and the advice of the problem that a refusal of an authority is.
+pub(crate) fn refusal_words(
+    code: Option<RefusalCode>,
+) -> (&'static str, &'static str, &'static str) {
+    match code {
+        Some(RefusalCode::Taken) => ("taken", "value taken", "wait_for_release"),
+        Some(RefusalCode::Exhausted) => ("exhausted", "pool exhausted", "wait_for_release"),
+        Some(RefusalCode::Differs) => {
+            ("params_differ", "the authority cannot grant what is wanted", "change")
+        }
+        None => ("transaction_refused", "another part of the transaction was refused", "reread"),
+    }
+}
+
 /// The refusal of an authority as a problem.
 pub(crate) fn refused(
     claim: &ExternalClaim,
@@ -147,14 +161,7 @@ pub(crate) fn refused(
     at: &CommitPoint,
     detail: ReasonDetail,
 ) -> Reply {
-    let (code, title, advice) = match claim.progress.code {
-        Some(RefusalCode::Taken) => ("taken", "value taken", "wait_for_release"),
-        Some(RefusalCode::Exhausted) => ("exhausted", "pool exhausted", "wait_for_release"),
-        Some(RefusalCode::Differs) => {
-            ("params_differ", "the authority cannot grant what is wanted", "change")
-        }
-        None => ("transaction_refused", "another part of the transaction was refused", "reread"),
-    };
+    let (code, title, advice) = refusal_words(claim.progress.code);
     let authority = &claim.request.authority;
     let reason = to_wire::authority::reason(&claim.progress, detail).unwrap_or(title);
     let problem = Problem::new(

@@ -27,7 +27,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         }
         "pool" => pattern(NAME, "vlans"),
         "authority" => pattern(NAME, "inventory"),
-        "reference" => reference(),
+        "reference" | "transaction" => reference(),
         "key" => text("blue"),
         "value" => text("100"),
         "prefix" | "key_prefix" | "owner_prefix" | "object_prefix" | "target_prefix" | "after" => {

@@ -34,11 +34,11 @@ const IF_NONE_MATCH: &HeaderSpec = &HeaderSpec {
     name: "If-None-Match",
     about: "`*`: the resource must not exist yet. Otherwise 412.",
 };
-const MIN_POSITION: &HeaderSpec = &HeaderSpec {
+pub(super) const MIN_POSITION: &HeaderSpec = &HeaderSpec {
     name: "Allod-Min-Position",
     about: "Wait until the answer reflects this position of the journal or a later one (read your own writes).",
 };
-const CONSISTENCY: &HeaderSpec = &HeaderSpec {
+pub(super) const CONSISTENCY: &HeaderSpec = &HeaderSpec {
     name: "Allod-Consistency",
     about: "`linearizable`: the answer reflects everything that was acknowledged before the request.",
 };

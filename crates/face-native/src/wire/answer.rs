@@ -1,6 +1,6 @@
 //! JSON forms of replies.
 
-use allod_core::authority::RefusalCode;
+use allod_core::authority::{RefusalCode, TransactionState};
 use allod_core::claim::Values;
 use allod_core::value::Kind;
 use serde::Serialize;
@@ -208,6 +208,54 @@ pub(crate) struct TransactionAnswer<'a> {
     /// One for each operation, in order.
     pub results: Vec<OpAnswer<'a>>,
     pub dry_run: bool,
+    /// The ID of the transaction, if authorities have to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<UuidText>,
+    /// `waiting`: an authority has not answered yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = transaction_state, required = false)]
+    pub state: Option<&'static str>,
+}
+
+fn transaction_state() -> Schema {
+    words(&TransactionState::ALL.map(TransactionState::name)).into()
+}
+
+/// A transaction that waits for authorities, or has ended a short time ago.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Transaction<'a> {
+    pub transaction: UuidText,
+    /// `waiting`; `done`: all parts are held; `refused`: a part was refused or withdrawn, and the others are released again.
+    #[schema(schema_with = transaction_state)]
+    pub state: &'static str,
+    pub since: Time,
+    /// When the record of the transaction is deleted; null: it waits.
+    pub until: Option<Time>,
+    /// The index of the operation that was refused or withdrawn, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op: Option<u32>,
+    /// Why an authority has refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(schema_with = refusal_code, required = false)]
+    pub code: Option<&'static str>,
+    /// Shortened for clients that are not admins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    /// What the transaction has claimed, without what was held before.
+    pub parts: Vec<PartAnswer<'a>>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PartAnswer<'a> {
+    Claim(Box<Claim<'a>>),
+    /// A claim that has been released.
+    Gone {
+        pool: &'a str,
+        key: &'a str,
+    },
+    /// A consumer with allocations.
+    Consumer(UuidText),
 }
 
 #[derive(Debug, Serialize, ToSchema)]

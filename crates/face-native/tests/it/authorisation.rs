@@ -209,6 +209,7 @@ fn sample(rule: &RouteRule) -> (String, &'static str) {
     let path = path.replace("{provider}", PROVIDER).replace("{consumer}", CONSUMER);
     let path = path.replace("{number}", NOTICE);
     let path = path.replace("{authority}", "inventory").replace("{reference}", REFERENCE);
+    let path = path.replace("{transaction}", REFERENCE);
     assert!(!path.contains('{'), "{path}: say here what stands for its parameter");
     let body = match rule.name {
         "putPool" => POOL,
