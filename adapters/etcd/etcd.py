@@ -46,13 +46,13 @@ class Etcd(Adapter):
     def release(self, known: Known) -> None:
         old, made = self._find(known.ref)
         while old is not None:
-            held = [] if made is None else [(str(made.handle), str(made.version), "")]
-            self._commit([(old.key, old.revision, ""), *held])
+            self._commit([(old.key, old.revision, ""), *([(str(made.handle), str(made.version), "")] if made else [])])
             old, made = self._find(known.ref)
 
     def list(self, after: Optional[str]) -> Page:
-        found = self._range(f"{self._prefix}/value/" if after is None else f"{after}\0", f"{self._prefix}/value0", PAGE)
-        grants = [Listed(entry.ref, int(entry.key[-DIGITS:]), entry.key, entry.revision) for entry in found if entry.ref]
+        found = self._range(f"{after}\0" if after else f"{self._prefix}/value/", f"{self._prefix}/value0", PAGE)
+        ours = [entry for entry in found if entry.ref]
+        grants = [Listed(entry.ref, int(entry.key[-DIGITS:]), entry.key, entry.revision) for entry in ours]
         return Page(grants, found[-1].key if len(found) == PAGE else None)
 
     def look_up(self, name: str) -> Optional[Fact]:

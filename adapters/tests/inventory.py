@@ -34,7 +34,7 @@ class Inventory(ABC):
 
     @abstractmethod
     def occupy(self, value: Wanted) -> None:
-        """Somebody else takes a value of ``pool``."""
+        """Another client of the inventory takes a value of ``pool``."""
 
     @abstractmethod
     def vacate(self, value: Wanted) -> None:

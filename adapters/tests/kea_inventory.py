@@ -47,7 +47,15 @@ class KeaInventory(Inventory):
             ],
         }
         self._running: List[Running] = []
-        self._start("kea-dhcp4", "Dhcp4", config, lambda: self.call("status-get", {})["result"] == 0)
+        self._config = config
+        self._start_kea()
+
+    def _start_kea(self) -> None:
+        self._start("kea-dhcp4", "Dhcp4", self._config, lambda: self.call("status-get", {})["result"] == 0)
+
+    def restart(self) -> None:
+        self._running.pop().stop()
+        self._start_kea()
 
     def _start(self, name: str, section: str, config: Dict[str, Any], is_ready: Any) -> None:
         file = self._in / f"{name}.json"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import socket
 import subprocess
 import time
 from pathlib import Path
-from typing import Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Callable, Dict, Mapping, Optional, Sequence
 
 FOLDERS = "/usr/sbin:/sbin"
 
@@ -105,11 +104,3 @@ def run(command: Sequence[str], env: Optional[Dict[str, str]] = None, account: O
     if ran.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} failed:\n{ran.stdout[-2000:]}{ran.stderr[-3000:]}")
     return ran.stdout
-
-
-def unprivileged(*names: str) -> Optional[str]:
-    """An account for a program that refuses to run as root; ``None``: our own."""
-    if os.geteuid() != 0:
-        return None
-    known: List[str] = [entry.pw_name for entry in pwd.getpwall()]
-    return next(name for name in (*names, "nobody") if name in known)

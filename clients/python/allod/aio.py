@@ -27,6 +27,7 @@ from . import api
 from .answers import Change, Claim, Done, Pool, Status, Who
 from .api import Call, Page, Query, position_of
 from .client import IDLE_MAX
+from .authorities import AsyncAuthorityCalls
 from .endpoint import Endpoint
 from .errors import Unreachable
 from .events import WatchState
@@ -40,7 +41,7 @@ T = TypeVar("T")
 Connection = Tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-class AsyncClient:
+class AsyncClient(AsyncAuthorityCalls):
     """A connection to one server from one event loop, with at most ``connections`` sockets."""
 
     def __init__(
@@ -73,7 +74,7 @@ class AsyncClient:
         self,
         name: str,
         kind: str,
-        ranges: Iterable[ValueLike],
+        ranges: Iterable[ValueLike] = (),
         *,
         exclude: Iterable[ValueLike] = (),
         manual: Iterable[ValueLike] = (),
@@ -83,12 +84,13 @@ class AsyncClient:
         quarantine: Optional[float] = None,
         lease: Optional[float] = None,
         reap: bool = False,
+        authority: Optional[str] = None,
         labels: Optional[Mapping[str, str]] = None,
         keep_held: bool = False,
         version: Version = None,
         absent: bool = False,
     ) -> Pool:
-        """Creates a pool or changes its definition."""
+        """Creates a pool or changes its definition. A pool with an authority needs no ranges."""
         return await self._run(
             api.put_pool(
                 name,
@@ -102,6 +104,7 @@ class AsyncClient:
                 quarantine=quarantine,
                 lease=lease,
                 reap=reap,
+                authority=authority,
                 labels=labels,
                 keep_held=keep_held,
                 version=version,
@@ -144,8 +147,13 @@ class AsyncClient:
         labels: Optional[Mapping[str, str]] = None,
         version: Version = None,
         absent: bool = False,
+        wait: Optional[float] = None,
     ) -> Claim:
-        """Claims values under a key chosen by the caller. Idempotent: the same call returns the same claim."""
+        """Claims values under a key chosen by the caller. Idempotent: the same call returns the same claim.
+
+        In a pool with an authority the claim may be returned without a value, see ``Claim.state``. ``wait``: how many
+        seconds to wait for the authority; if it refuses in that time, the refusal is raised.
+        """
         body = claim_body(
             value=value,
             fallback=fallback,
@@ -158,7 +166,9 @@ class AsyncClient:
             owner=owner,
             labels=labels,
         )
-        return await self._run(api.claim(pool, key, body, version=version, absent=absent))
+        return await self._run(
+            api.claim(pool, key, body, version=version, absent=absent, wait=wait)
+        )
 
     async def get(
         self,
@@ -171,9 +181,14 @@ class AsyncClient:
         """The claim under a key; raises ``NotHeld`` if there is none."""
         return await self._run(api.get(pool, key, min_position=min_position, linearizable=linearizable))
 
-    async def release(self, pool: str, key: str, *, version: Version = None) -> None:
-        """Releases the claim under a key. Succeeds if there is none, except with ``version``: then it raises ``NotHeld``."""
-        await self._run(api.release(pool, key, version=version))
+    async def release(
+        self, pool: str, key: str, *, version: Version = None, wait: Optional[float] = None
+    ) -> Optional[Claim]:
+        """Releases the claim under a key. Succeeds if there is none, except with ``version``: then it raises ``NotHeld``.
+
+        Returns the claim if the authority of its pool has not confirmed the release yet, after ``wait`` seconds.
+        """
+        return await self._run(api.release(pool, key, version=version, wait=wait))
 
     async def renew(
         self, pool: str, key: str, *, ttl: Optional[float] = None, version: Version = None

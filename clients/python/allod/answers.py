@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Callable, Mapping, Optional, Tuple, TypeVar, Union
 
-from .errors import BadAnswer
+from .errors import BadAnswer, NotGranted
 from .values import Value, read_time, read_value
 
 T = TypeVar("T")
@@ -24,8 +24,8 @@ class Claim:
     pool: str
     key: str
     owner: str
-    value: Value
-    """The value, or the first of several."""
+    value_or_none: Optional[Value]
+    """The value, or the first of several; ``None`` if the authority of the pool has granted none that the claim has."""
     values: Optional[Tuple[Value, ...]]
     """All values; ``None`` if there are too many to list, see ``ranges``."""
     ranges: Tuple[str, ...]
@@ -33,6 +33,8 @@ class Claim:
     version: int
     """Changes with every change of the claim. Pass it to ``release`` so that a newer claim is not released."""
     state: str
+    """``held`` or ``quarantined``; in a pool with an authority also ``wanted``, ``refused``, ``stuck``, ``conflict`` or
+    ``releasing``."""
     created: datetime
     expires: Optional[datetime]
     """When the lease ends; ``None``: never."""
@@ -42,6 +44,64 @@ class Claim:
     labels: Mapping[str, str]
     new: bool = False
     """Whether this call created it."""
+    authority: Optional[str] = None
+    """The authority of the pool. This and the following members are ``None`` in other pools."""
+    reference: Optional[str] = None
+    """The name of the claim at the authority. It is never used for another claim."""
+    handle: Optional[str] = None
+    """The authority's own name for the grant."""
+    code: Optional[str] = None
+    """Why the authority has refused: ``taken``, ``exhausted`` or ``differs``."""
+    reason: Optional[str] = None
+    attempts: Optional[int] = None
+    next_attempt: Optional[datetime] = None
+    since: Optional[datetime] = None
+
+    @property
+    def value(self) -> Value:
+        """The value, or the first of several; raises ``NotGranted`` if the authority of the pool has granted none."""
+        if self.value_or_none is None:
+            raise NotGranted(self.pool, self.key, self.state, self.reason)
+        return self.value_or_none
+
+    @property
+    def held(self) -> bool:
+        """Whether the claim has a value and keeps it."""
+        return self.state == "held"
+
+
+@dataclass(frozen=True)
+class SeenValue:
+    """A value that an authority has now."""
+
+    value: Any
+    """Any JSON; ``None``: the authority does not know the name any more."""
+    value_version: Optional[str]
+    at: datetime
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """A value that an authority knows under a name."""
+
+    authority: str
+    key: str
+    state: str
+    """``wanted``, ``resolved``, ``drifted`` or ``unknown``."""
+    policy: str
+    """``pin``, ``follow`` or ``ask``."""
+    value: Any
+    """Any JSON; ``None``: there is none."""
+    version: int
+    """Changes with every change of the look-up."""
+    value_version: Optional[str]
+    """The authority's version of the value."""
+    resolved: Optional[datetime]
+    seen: Optional[SeenValue]
+    """With drift: what the authority has now."""
+    reason: Optional[str]
+    attempts: int
+    next_attempt: Optional[datetime]
 
 
 @dataclass(frozen=True)
@@ -81,6 +141,40 @@ class Pool:
     """Not in the response to ``put_pool``."""
     new: bool = False
     """Whether this call created it."""
+    authority: Optional[str] = None
+    """The authority that grants its values."""
+
+
+@dataclass(frozen=True)
+class Authority:
+    """An inventory that grants the values of pools."""
+
+    name: str
+    generation: int
+    """The number of definitions so far. ``put_authority`` and ``delete_authority`` can require it."""
+    kind: str
+    url: str
+    state: str
+    """``ok``, ``failing`` or ``busy``."""
+    pools: int
+    wanted: int
+    held: int
+    refused: int
+    stuck: int
+    conflicts: int
+    releasing: int
+    lookups: int
+    drifted: int
+    """Look-ups for which the authority has another value."""
+    oldest_seconds: Optional[float]
+    """The age of the oldest claim or release that waits for it."""
+    last_error: Optional[str]
+    oldest: Optional[Claim]
+    """The claim or release that has waited for the longest time."""
+    members: Json = field(repr=False)
+    """All members as JSON."""
+    new: bool = False
+    """Whether this call created it."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +207,8 @@ class Claimed:
 @dataclass(frozen=True)
 class Released:
     existed: bool
+    claim: Optional[Claim] = None
+    """The claim, if the authority of its pool has not confirmed the release yet."""
 
 
 @dataclass(frozen=True)
@@ -222,7 +318,7 @@ def claim(json: Json, new: bool = False) -> Claim:
         pool=json["pool"],
         key=json["key"],
         owner=json["owner"],
-        value=read_value(json["value"]),
+        value_or_none=_maybe(read_value, json["value"]),
         values=_maybe(_values, json.get("values")),
         ranges=tuple(json.get("ranges") or ()),
         version=int(json["version"]),
@@ -233,7 +329,53 @@ def claim(json: Json, new: bool = False) -> Claim:
         until=_maybe(read_time, json.get("until")),
         labels=dict(json["labels"]),
         new=new,
+        authority=json.get("authority"),
+        reference=json.get("reference"),
+        handle=json.get("handle"),
+        code=json.get("code"),
+        reason=json.get("reason"),
+        attempts=_maybe(int, json.get("attempts")),
+        next_attempt=_maybe(read_time, json.get("next_attempt")),
+        since=_maybe(read_time, json.get("since")),
     )
+
+
+def authority(json: Json, new: bool = False) -> Authority:
+    counts = ["generation", "pools", "wanted", "held", "refused", "stuck", "conflicts", "releasing"]
+    counts += ["lookups", "drifted"]
+    return Authority(
+        name=json["name"],
+        kind=json["kind"],
+        url=json["url"],
+        state=json["state"],
+        oldest_seconds=_maybe(float, json["oldest_seconds"]),
+        last_error=json["last_error"],
+        oldest=_maybe(claim, json.get("oldest")),
+        members=json,
+        new=new,
+        **{name: int(json[name]) for name in counts},
+    )
+
+
+def lookup(json: Json) -> LookUp:
+    return LookUp(
+        authority=json["authority"],
+        key=json["key"],
+        state=json["state"],
+        policy=json["policy"],
+        value=json["value"],
+        version=int(json["version"]),
+        value_version=json.get("value_version"),
+        resolved=_maybe(read_time, json["resolved"]),
+        seen=_maybe(_seen, json.get("seen")),
+        reason=json.get("reason"),
+        attempts=int(json["attempts"]),
+        next_attempt=_maybe(read_time, json["next_attempt"]),
+    )
+
+
+def _seen(json: Json) -> SeenValue:
+    return SeenValue(json["value"], json.get("value_version"), read_time(json["at"]))
 
 
 def pool(json: Json, new: bool = False) -> Pool:
@@ -253,6 +395,7 @@ def pool(json: Json, new: bool = False) -> Pool:
         labels=dict(json["labels"]),
         usage=_maybe(usage, json.get("usage")),
         new=new,
+        authority=json.get("authority"),
     )
 
 
@@ -281,7 +424,7 @@ def _op(json: Json) -> OpResult:
         claims = tuple(claim(one, new=said["created"]) for one in said["claims"])
         return Claimed(new=said["created"], claims=claims)
     if name in ("release", "deallocate"):
-        return Released(existed=said["existed"])
+        return Released(existed=said["existed"], claim=_maybe(claim, said.get("claim")))
     if name == "allocate":
         return Allocated({one["consumer"]: one["generation"] for one in said["consumers"]})
     if name == "extend":

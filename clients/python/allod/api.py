@@ -9,6 +9,7 @@ the first attempt succeeded, the call succeeds; otherwise the exception has ``af
 from __future__ import annotations
 
 import json
+import math
 import uuid
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Generic, Iterable, Mapping, Optional, Tuple, TypeVar, Union
@@ -31,6 +32,8 @@ class Call(Generic[T]):
     answer: Callable[[Response], T]
     gone: Optional[Callable[[], T]] = None
     """The result of a deletion that finds nothing to delete after an attempt whose response was lost."""
+    wait: float = 0.0
+    """How long the server was asked to wait before it answers, in seconds."""
 
     def read(self, response: Response, lost: bool) -> T:
         if response.status < 300:
@@ -72,7 +75,7 @@ def _json(response: Response) -> object:
         raise BadAnswer(f"the response is not JSON: {response.body!r:.200}") from error
 
 
-def _reader(read: Callable[[answers.Json], T]) -> Callable[[Response], T]:
+def read_json(read: Callable[[answers.Json], T]) -> Callable[[Response], T]:
     checked = answers.reading(read)
     return lambda response: checked(_json(response))
 
@@ -81,11 +84,11 @@ def _nothing(_: Response) -> None:
     return None
 
 
-def _page(name: str, read: Callable[[answers.Json], T]) -> Callable[[Response], Page[T]]:
+def read_page(name: str, read: Callable[[answers.Json], T]) -> Callable[[Response], Page[T]]:
     def page(json: answers.Json) -> Page[T]:
         return Page(tuple(read(item) for item in json[name]), json["next"])
 
-    return _reader(page)
+    return read_json(page)
 
 
 def path(*parts: str) -> str:
@@ -93,7 +96,7 @@ def path(*parts: str) -> str:
     return "/v1/" + "/".join(quote(part, safe="") for part in parts)
 
 
-def _target(path: str, query: Query) -> str:
+def with_query(path: str, query: Query) -> str:
     pairs = []
     for name, value in query.items():
         if value is None:
@@ -107,12 +110,22 @@ def _target(path: str, query: Query) -> str:
     return f"{path}?{urlencode(pairs, quote_via=quote)}" if pairs else path
 
 
-def _guard(version: Version, absent: bool = False) -> Dict[str, str]:
+def guard(version: Version, absent: bool = False) -> Dict[str, str]:
     if version is not None and absent:
         raise ValueError("version and absent cannot be combined")
     if version is not None:
         return {"if-match": f'"{version}"'}
     return {"if-none-match": "*"} if absent else {}
+
+
+def prefer(wait: Optional[float]) -> Dict[str, str]:
+    """Asks the server to wait for an authority, in whole seconds."""
+    return {} if wait is None else {"prefer": f"wait={math.ceil(wait)}"}
+
+
+def claim_or_none(response: Response) -> Optional[Claim]:
+    """The claim in a response; ``None`` if it has no body, because the claim has ended."""
+    return read_json(answers.claim)(response) if response.body else None
 
 
 def _fresh(min_position: Optional[int], linearizable: bool) -> Dict[str, str]:
@@ -124,7 +137,7 @@ def _fresh(min_position: Optional[int], linearizable: bool) -> Dict[str, str]:
     return headers
 
 
-def _send(method: str, target: str, body: object, headers: Dict[str, str]) -> Request:
+def send(method: str, target: str, body: object, headers: Dict[str, str]) -> Request:
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     return Request(method, target, {"content-type": "application/json", **headers}, text)
 
@@ -132,7 +145,7 @@ def _send(method: str, target: str, body: object, headers: Dict[str, str]) -> Re
 def put_pool(
     name: str,
     kind: str,
-    ranges: Iterable[ValueLike],
+    ranges: Iterable[ValueLike] = (),
     *,
     exclude: Iterable[ValueLike] = (),
     manual: Iterable[ValueLike] = (),
@@ -142,6 +155,7 @@ def put_pool(
     quarantine: Optional[float] = None,
     lease: Optional[float] = None,
     reap: bool = False,
+    authority: Optional[str] = None,
     labels: Optional[Mapping[str, str]] = None,
     keep_held: bool = False,
     version: Version = None,
@@ -161,62 +175,73 @@ def put_pool(
         quarantine=quarantine,
         lease=lease,
         reap=reap,
+        authority=authority,
         labels=dict(labels or {}),
     )
-    target = _target(path("pools", name), {"keep_held": True if keep_held else None})
+    target = with_query(path("pools", name), {"keep_held": True if keep_held else None})
     return Call(
-        _send("PUT", target, body, _guard(version, absent)),
-        lambda response: _reader(lambda json: answers.pool(json, response.status == 201))(response),
+        send("PUT", target, body, guard(version, absent)),
+        lambda response: read_json(lambda json: answers.pool(json, response.status == 201))(response),
     )
 
 
 def pool(name: str, *, min_position: Optional[int], linearizable: bool) -> Call[Pool]:
     headers = _fresh(min_position, linearizable)
-    return Call(Request("GET", path("pools", name), headers), _reader(answers.pool))
+    return Call(Request("GET", path("pools", name), headers), read_json(answers.pool))
 
 
 def pools(prefix: Optional[str], page_size: Optional[int], after: Optional[str]) -> Call[Page[Pool]]:
-    target = _target(path("pools"), {"prefix": prefix, "limit": page_size, "after": after})
-    return Call(Request("GET", target), _page("pools", answers.pool))
+    target = with_query(path("pools"), {"prefix": prefix, "limit": page_size, "after": after})
+    return Call(Request("GET", target), read_page("pools", answers.pool))
 
 
 def delete_pool(name: str, *, version: Version) -> Call[None]:
-    request = Request("DELETE", path("pools", name), _guard(version))
+    request = Request("DELETE", path("pools", name), guard(version))
     return Call(request, _nothing, gone=lambda: None)
 
 
 def claim(
-    pool: str, key: str, body: Mapping[str, Any], *, version: Version, absent: bool
+    pool: str,
+    key: str,
+    body: Mapping[str, Any],
+    *,
+    version: Version,
+    absent: bool,
+    wait: Optional[float] = None,
 ) -> Call[Claim]:
     return Call(
-        _send("PUT", path("pools", pool, "claims", key), body, _guard(version, absent)),
-        lambda response: _reader(lambda json: answers.claim(json, response.status == 201))(response),
+        send("PUT", path("pools", pool, "claims", key), body, {**guard(version, absent), **prefer(wait)}),
+        lambda response: read_json(lambda json: answers.claim(json, response.status == 201))(response),
+        wait=wait or 0.0,
     )
 
 
 def get(pool: str, key: str, *, min_position: Optional[int], linearizable: bool) -> Call[Claim]:
     headers = _fresh(min_position, linearizable)
-    return Call(Request("GET", path("pools", pool, "claims", key), headers), _reader(answers.claim))
+    return Call(Request("GET", path("pools", pool, "claims", key), headers), read_json(answers.claim))
 
 
-def release(pool: str, key: str, *, version: Version) -> Call[None]:
-    request = Request("DELETE", path("pools", pool, "claims", key), _guard(version))
-    return Call(request, _nothing, gone=lambda: None)
+def release(
+    pool: str, key: str, *, version: Version, wait: Optional[float] = None
+) -> Call[Optional[Claim]]:
+    headers = {**guard(version), **prefer(wait)}
+    request = Request("DELETE", path("pools", pool, "claims", key), headers)
+    return Call(request, claim_or_none, gone=lambda: None, wait=wait or 0.0)
 
 
 def renew(pool: str, key: str, *, ttl: Optional[float], version: Version) -> Call[Claim]:
     target = path("pools", pool, "claims", key, "renew")
-    return Call(_send("POST", target, members(ttl=ttl), _guard(version)), _reader(answers.claim))
+    return Call(send("POST", target, members(ttl=ttl), guard(version)), read_json(answers.claim))
 
 
 def confirm(pool: str, key: str, *, version: Version) -> Call[Claim]:
     target = path("pools", pool, "claims", key, "confirm")
-    return Call(_send("POST", target, {}, _guard(version)), _reader(answers.claim))
+    return Call(send("POST", target, {}, guard(version)), read_json(answers.claim))
 
 
 def claims(pool: Optional[str], query: Query) -> Call[Page[Claim]]:
     at = path("claims") if pool is None else path("pools", pool, "claims")
-    return Call(Request("GET", _target(at, query)), _page("claims", answers.claim))
+    return Call(Request("GET", with_query(at, query)), read_page("claims", answers.claim))
 
 
 def who(
@@ -228,9 +253,9 @@ def who(
     linearizable: bool,
 ) -> Call[Who]:
     moment = None if at is None else write_moment(at)
-    target = _target(path("pools", pool, "values", str(value)), {"at": moment})
+    target = with_query(path("pools", pool, "values", str(value)), {"at": moment})
     headers = _fresh(min_position, linearizable)
-    return Call(Request("GET", target, headers), _reader(answers.who))
+    return Call(Request("GET", target, headers), read_json(answers.who))
 
 
 def transact(
@@ -239,30 +264,30 @@ def transact(
     body = {"ops": transaction.ops, "dry_run": dry_run}
     # Generated once per call, so that all attempts have the same key.
     headers = {} if dry_run else {"idempotency-key": idempotency_key or uuid.uuid4().hex}
-    return Call(_send("POST", path("transactions"), body, headers), _reader(answers.done))
+    return Call(send("POST", path("transactions"), body, headers), read_json(answers.done))
 
 
 def history(query: Query) -> Call[Page[Change]]:
     return Call(
-        Request("GET", _target(path("history"), query)), _page("changes", answers.change)
+        Request("GET", with_query(path("history"), query)), read_page("changes", answers.change)
     )
 
 
 def status() -> Call[Status]:
-    return Call(Request("GET", path("status")), _reader(answers.status))
+    return Call(Request("GET", path("status")), read_json(answers.status))
 
 
 def limits() -> Call[Mapping[str, int]]:
-    return Call(Request("GET", path("limits")), _reader(answers.limits))
+    return Call(Request("GET", path("limits")), read_json(answers.limits))
 
 
 def position() -> Call[Optional[int]]:
     """The current journal position, by the cheapest read."""
-    return Call(Request("GET", _target(path("pools"), {"limit": 1})), position_of)
+    return Call(Request("GET", with_query(path("pools"), {"limit": 1})), position_of)
 
 
 def watch(query: Query, last_seen: int) -> Request:
     headers = {"accept": "text/event-stream", "last-event-id": str(last_seen)}
-    return Request("GET", _target(path("watch"), {"from": last_seen, **query}), headers)
+    return Request("GET", with_query(path("watch"), {"from": last_seen, **query}), headers)
 
 

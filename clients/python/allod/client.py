@@ -30,6 +30,7 @@ from typing import (
 from . import api
 from .answers import Change, Claim, Done, Pool, Status, Who
 from .api import Call, Page, Query, position_of
+from .authorities import AuthorityCalls
 from .endpoint import Endpoint
 from .errors import Unreachable
 from .events import WatchState
@@ -44,7 +45,7 @@ IDLE_MAX = 16
 """The number of idle connections that are kept open."""
 
 
-class Client:
+class Client(AuthorityCalls):
     """A connection to one server. Thread-safe."""
 
     def __init__(
@@ -75,7 +76,7 @@ class Client:
         self,
         name: str,
         kind: str,
-        ranges: Iterable[ValueLike],
+        ranges: Iterable[ValueLike] = (),
         *,
         exclude: Iterable[ValueLike] = (),
         manual: Iterable[ValueLike] = (),
@@ -85,12 +86,13 @@ class Client:
         quarantine: Optional[float] = None,
         lease: Optional[float] = None,
         reap: bool = False,
+        authority: Optional[str] = None,
         labels: Optional[Mapping[str, str]] = None,
         keep_held: bool = False,
         version: Version = None,
         absent: bool = False,
     ) -> Pool:
-        """Creates a pool or changes its definition."""
+        """Creates a pool or changes its definition. A pool with an authority needs no ranges."""
         return self._run(
             api.put_pool(
                 name,
@@ -104,6 +106,7 @@ class Client:
                 quarantine=quarantine,
                 lease=lease,
                 reap=reap,
+                authority=authority,
                 labels=labels,
                 keep_held=keep_held,
                 version=version,
@@ -146,8 +149,13 @@ class Client:
         labels: Optional[Mapping[str, str]] = None,
         version: Version = None,
         absent: bool = False,
+        wait: Optional[float] = None,
     ) -> Claim:
-        """Claims values under a key chosen by the caller. Idempotent: the same call returns the same claim."""
+        """Claims values under a key chosen by the caller. Idempotent: the same call returns the same claim.
+
+        In a pool with an authority the claim may be returned without a value, see ``Claim.state``. ``wait``: how many
+        seconds to wait for the authority; if it refuses in that time, the refusal is raised.
+        """
         body = claim_body(
             value=value,
             fallback=fallback,
@@ -160,7 +168,9 @@ class Client:
             owner=owner,
             labels=labels,
         )
-        return self._run(api.claim(pool, key, body, version=version, absent=absent))
+        return self._run(
+            api.claim(pool, key, body, version=version, absent=absent, wait=wait)
+        )
 
     def get(
         self,
@@ -173,9 +183,14 @@ class Client:
         """The claim under a key; raises ``NotHeld`` if there is none."""
         return self._run(api.get(pool, key, min_position=min_position, linearizable=linearizable))
 
-    def release(self, pool: str, key: str, *, version: Version = None) -> None:
-        """Releases the claim under a key. Succeeds if there is none, except with ``version``: then it raises ``NotHeld``."""
-        self._run(api.release(pool, key, version=version))
+    def release(
+        self, pool: str, key: str, *, version: Version = None, wait: Optional[float] = None
+    ) -> Optional[Claim]:
+        """Releases the claim under a key. Succeeds if there is none, except with ``version``: then it raises ``NotHeld``.
+
+        Returns the claim if the authority of its pool has not confirmed the release yet, after ``wait`` seconds.
+        """
+        return self._run(api.release(pool, key, version=version, wait=wait))
 
     def renew(
         self, pool: str, key: str, *, ttl: Optional[float] = None, version: Version = None

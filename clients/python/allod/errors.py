@@ -29,6 +29,15 @@ class Unreachable(AllodError):
         """Whether the request may have been executed: it was sent, and the response was lost."""
 
 
+class NotGranted(AllodError):
+    """The authority of the pool has not granted a value to the claim."""
+
+    def __init__(self, pool: str, key: str, state: str, reason: Optional[str]) -> None:
+        because = f": {reason}" if reason else ""
+        super().__init__(f"the claim {key!r} in pool {pool!r} has no value, its state is {state}{because}")
+        self.pool, self.key, self.state, self.reason = pool, key, state, reason
+
+
 class Problem(AllodError):
     """The server refused, with a problem document (RFC 9457)."""
 
@@ -117,6 +126,38 @@ class VersionDiffers(Problem):
 
 class KindDiffers(Problem):
     """The pool has another kind."""
+
+
+class AuthorityUnknown(Problem):
+    """The authority does not exist."""
+
+
+class AuthorityInUse(Problem):
+    """Pools or claims still need the authority."""
+
+
+class ReferenceUnknown(Problem):
+    """No claim has this reference."""
+
+
+class NothingToResolve(Problem):
+    """The claim is neither stuck nor in conflict."""
+
+
+class Releasing(Problem):
+    """The claim under this key is still being released at its authority."""
+
+
+class LookUpUnknown(Problem):
+    """The look-up does not exist."""
+
+
+class NothingToAccept(Problem):
+    """The authority has no other value than the one of the look-up."""
+
+
+class Stuck(Problem):
+    """It is not known whether the authority has granted a value; an operator must resolve it."""
 
 
 class PoolInUse(Problem):
@@ -229,6 +270,17 @@ BY_CODE: Dict[str, Type[Problem]] = {
     "pool_kind_differs": KindDiffers,
     "pool_in_use": PoolInUse,
     "held_outside": HeldOutside,
+    "authority_unknown": AuthorityUnknown,
+    "authority_generation_differs": VersionDiffers,
+    "authority_in_use": AuthorityInUse,
+    "authority_busy": Unavailable,
+    "claim_releasing": Releasing,
+    "claim_stuck": Stuck,
+    "lookup_unknown": LookUpUnknown,
+    "lookup_version_differs": VersionDiffers,
+    "nothing_to_accept": NothingToAccept,
+    "reference_unknown": ReferenceUnknown,
+    "nothing_to_resolve": NothingToResolve,
     "claim_unknown": NotHeld,
     "claim_version_differs": VersionDiffers,
     "consumer_generation_differs": VersionDiffers,

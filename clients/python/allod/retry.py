@@ -107,10 +107,12 @@ def exchange(
     call: Call[T], retry: Retry, timeout: float, around: Surroundings = Surroundings()
 ) -> Generator[Step, Optional[Outcome], T]:
     backoff = Backoff(retry, around)
+    backoff.deadline += call.wait
     lost = False
     while True:
         # The first attempt has the full timeout, also if the total is shorter.
         limit = timeout if backoff.attempts == 0 else min(timeout, max(backoff.left(), 0.001))
+        limit += call.wait
         outcome = yield Attempt(call.request, limit)
         at_least, at_once = 0.0, False
         if isinstance(outcome, Response):

@@ -5,10 +5,8 @@ from typing import Optional
 
 from allod.authority import Adapter, Ask, Fact, Grant, Known, Listed, Page, Refused
 
-SCHEMA = """
-create table if not exists site (number integer primary key, ref text unique, key text, owner text);
-create table if not exists fact (name text primary key, value text);
-"""
+SITE = "create table if not exists site (number integer primary key, ref text unique, key text, owner text)"
+FACT = "create table if not exists fact (name text primary key, value text)"
 
 
 class Sites(Adapter):
@@ -18,23 +16,22 @@ class Sites(Adapter):
         self._sites = range(1, int(last) + 1)
         # Calls never run at the same time (`parallel` is 1), so threads can share the connection.
         self._db = sqlite3.connect(file, isolation_level=None, check_same_thread=False)
-        self._db.executescript(SCHEMA)
+        for table in (SITE, FACT):
+            self._db.execute(table)
 
     def grant(self, ask: Ask) -> Grant:
         if ask.length is not None or ask.value not in (None, *self._sites):
             raise Refused("differs", f"sites are numbers from 1 to {self._sites[-1]}")
-        with self._db:
-            self._db.execute("begin immediate")
-            row = self._db.execute("select number from site where ref = ?", [ask.ref]).fetchone()
-            if row is not None:
-                return Grant(row[0])
-            taken = {number for (number,) in self._db.execute("select number from site")}
-            wanted = self._sites if ask.value is None else [ask.value]
-            number = next((number for number in wanted if number not in taken), None)
-            if number is None:
-                raise Refused("exhausted" if ask.value is None else "taken", f"no free site for {ask.key!r}")
-            self._db.execute("insert into site values (?, ?, ?, ?)", [number, ask.ref, ask.key, ask.owner])
-            return Grant(number)
+        made = self.find(Known(ask.ref))
+        if made is not None:
+            return made
+        taken = {number for (number,) in self._db.execute("select number from site")}
+        wanted = self._sites if ask.value is None else [ask.value]
+        number = next((number for number in wanted if number not in taken), None)
+        if number is None:
+            raise Refused("exhausted" if ask.value is None else "taken", f"no free site for {ask.key!r}")
+        self._db.execute("insert into site values (?, ?, ?, ?)", [number, ask.ref, ask.key, ask.owner])
+        return Grant(number)
 
     def find(self, known: Known) -> Optional[Grant]:
         row = self._db.execute("select number from site where ref = ?", [known.ref]).fetchone()

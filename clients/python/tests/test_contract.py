@@ -34,12 +34,16 @@ not_a_server_error.expected-statuses = ["2xx", "4xx", "503", "504"]
 [parameters]
 # A read of a future position would wait in vain.
 "header.Allod-Min-Position" = "1"
+# An authority that does not exist would be waited for in vain.
+"header.Prefer" = "wait=0"
 """
 
 
 @pytest.fixture(scope="module")
 def strict(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    running = Server(tmp_path_factory.mktemp("contract") / "data", "--log", "warn")
+    # Random authorities must not make the server connect to others.
+    data = tmp_path_factory.mktemp("contract") / "data"
+    running = Server(data, "--log", "error", "--authority-targets", "127.0.0.1")
     yield running
     running.stop()
 

@@ -14,6 +14,7 @@ pub mod consumer;
 pub mod history;
 pub mod import;
 pub mod journal;
+pub mod lookup;
 pub mod man;
 pub mod outbox;
 pub mod pool;
@@ -72,6 +73,9 @@ pub enum CliCommand {
     /// Manage external inventories that grant the values of pools
     #[command(subcommand)]
     Authority(authority::AuthorityCommand),
+    /// Look up names in external inventories, and keep their values
+    #[command(subcommand)]
+    Lookup(lookup::LookupCommand),
     /// List or show resource providers
     #[command(subcommand)]
     Provider(provider::ProviderCommand),
@@ -132,6 +136,7 @@ impl CliCommand {
             CliCommand::Renew(arguments) => renew::run(arguments),
             CliCommand::Who(arguments) => who::run(*arguments),
             CliCommand::Authority(command) => authority::run(command),
+            CliCommand::Lookup(command) => lookup::run(command),
             CliCommand::Provider(command) => provider::run(command),
             CliCommand::Consumer(command) => consumer::run(command),
             CliCommand::Candidates(arguments) => candidates::run(*arguments),

@@ -370,6 +370,23 @@ mod tests {
                 "in [policy.rules]: policy rule 'x' refers to rule 'y'",
             ),
             ("listen", "TOML parse error"),
+            ("secrets = 7", "in [secrets]"),
+            ("[secrets]\na = { fil = \"x\" }", "unknown variant `fil`"),
+            ("authorities = 7", "write [authorities.NAME]"),
+            ("[authorities.a]\nkind = \"http\"", "in [authorities.a]: missing field `url`"),
+            (
+                "[authorities.a]\nkind = \"http\"\nurl = \"http://h\"\nsecret = \"s\"",
+                "in [authorities.a]: there is no secret 's'; add it to [secrets]",
+            ),
+            (
+                "authority_targets = [\"ipam\"]\n[authorities.a]\nkind = \"http\"\nurl = \"http://h\"",
+                "in [authorities.a]: h:80 is not one of the authority_targets",
+            ),
+            (
+                "[authorities.a]\nkind = \"http\"\nurl = \"http://h\"\nparallel = 1000",
+                "authority_parallel_max",
+            ),
+            ("authority_targets = \"http://h\"", "is not a host; write host, host:port"),
         ] {
             let error = with_file(text, &[]).unwrap_err();
             assert!(format!("{error:#}").contains(words), "{error:#}");

@@ -91,3 +91,23 @@ fn run(args: &[String]) -> Result<bool> {
     println!("\n{}", if met { "every bar was met" } else { "a bar was missed" });
     Ok(met)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_chosen_in_the_scenario_that_has_them() {
+        let refused = |args: &[&str]| {
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            format!("{:#}", run(&args).unwrap_err())
+        };
+        let elsewhere = "--only chooses cases of stalls, without --write";
+        assert_eq!(refused(&["claims", "--only", "a backup"]), elsewhere);
+        assert_eq!(refused(&["--only", "a backup"]), elsewhere);
+        assert_eq!(refused(&["stalls", "--write", "--only", "a backup"]), elsewhere);
+        assert_eq!(refused(&["stalls", "--only"]), "--only needs a part of a name");
+        let unknown = refused(&["stalls", "--only", "absent"]);
+        assert_eq!(unknown, "no case of stalls has 'absent' in its name");
+    }
+}

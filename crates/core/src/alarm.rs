@@ -32,13 +32,26 @@ named! {
         Stuck = "stuck",
         /// An authority has granted a value that the claim cannot have.
         Conflict = "conflict",
+        /// An authority has another value for a look-up than the one here.
+        Drifted = "drifted",
     }
 }
 
 impl AlarmKind {
     /// Whether the object is an authority.
     pub fn is_of_authority(self) -> bool {
-        matches!(self, AlarmKind::Overdue | AlarmKind::Stuck | AlarmKind::Conflict)
+        match self {
+            AlarmKind::Overdue | AlarmKind::Stuck | AlarmKind::Conflict | AlarmKind::Drifted => {
+                true
+            }
+            AlarmKind::Exhausted
+            | AlarmKind::Low
+            | AlarmKind::OddExhausted
+            | AlarmKind::EvenExhausted
+            | AlarmKind::OddLow
+            | AlarmKind::EvenLow
+            | AlarmKind::Undelivered => false,
+        }
     }
 
     /// Whether the object is a pool.
@@ -53,7 +66,8 @@ impl AlarmKind {
             AlarmKind::Undelivered
             | AlarmKind::Overdue
             | AlarmKind::Stuck
-            | AlarmKind::Conflict => false,
+            | AlarmKind::Conflict
+            | AlarmKind::Drifted => false,
         }
     }
 }

@@ -12,10 +12,18 @@ pub mod command;
 pub(crate) mod decide;
 pub mod event;
 pub(crate) mod invariant;
+mod lookup;
+mod reconcile;
 pub mod refusal;
 pub(crate) mod state;
 pub mod view;
 
+pub use lookup::state::LookUpCounts;
+pub use lookup::{DriftPolicy, LookUp, LookUpState, Seen};
+pub use reconcile::{
+    ConflictFound, Drifted, FindingCounts, Findings, Missing, Orphan, Reconciliation,
+    ReconciliationState,
+};
 pub use state::{Authorities, Authority, ExternalCounts};
 
 use std::sync::Arc;
@@ -179,6 +187,26 @@ pub struct ExternalProgress {
     pub attempts: u32,
     /// When the next attempt is due; for a refusal: when it is forgotten.
     pub due_ms: Option<u64>,
+}
+
+impl ExternalProgress {
+    /// The beginning of a claim or of its release: the first attempt is due now.
+    pub(crate) fn new(state: ExternalState, version: u64, now_ms: u64) -> ExternalProgress {
+        ExternalProgress {
+            state,
+            version,
+            since_ms: now_ms,
+            asked: false,
+            withdrawn: false,
+            value: None,
+            handle: None,
+            granted_version: None,
+            code: None,
+            reason: None,
+            attempts: 0,
+            due_ms: Some(now_ms),
+        }
+    }
 }
 
 /// The reference of a claim: a UUID of version 8 with the identity of the journal, 48 random bits, and 42 bits for the

@@ -50,6 +50,7 @@ impl Command {
             Command::PutPool(_) | Command::DeletePool(_) => true,
             Command::Blocks(command) => command.changes_pools(),
             Command::Requests(command) => command.changes_pools(),
+            Command::Authority(AuthorityCommand::LookUp(_)) => false,
             Command::Outbox(_) | Command::Alarm(_) | Command::Authority(_) => true,
             // Placement has policy rules for each of its routes.
             Command::Transact(_) | Command::Capacity(_) | Command::Tick => false,

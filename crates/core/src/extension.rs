@@ -126,13 +126,21 @@ pub(crate) fn claims_decided(draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 /// What an extension does when it is due.
 pub(crate) enum DueWork {
-    Event(Event),
+    Event(Box<Event>),
     /// An expired claim of a pool with an authority.
     Release(Arc<ExternalClaim>),
+    /// The scheduled reconciliation of this authority.
+    Reconcile(Arc<str>),
     /// The oldest claim of this authority has waited for too long.
     Overdue(Arc<str>),
     /// Failed requests of this pool are tried again.
     Retry(Arc<str>),
+}
+
+impl DueWork {
+    pub(crate) fn event(event: Event) -> DueWork {
+        DueWork::Event(Box::new(event))
+    }
 }
 
 /// What is due at the pool's [`PoolExtension::next_due_ms`].
@@ -140,7 +148,7 @@ pub(crate) fn due(draft: &Draft<'_>, pool: &Pool) -> Option<DueWork> {
     pool.extension.next_due_ms().filter(|at_ms| *at_ms <= draft.now_ms)?;
     match &pool.extension {
         PoolExtension::None => None,
-        PoolExtension::Blocks(_) => blocks::decide::return_surplus(draft, pool).map(DueWork::Event),
+        PoolExtension::Blocks(_) => blocks::decide::return_surplus(draft, pool).map(DueWork::event),
         PoolExtension::Requests(_) => Some(DueWork::Retry(pool.name.clone())),
     }
 }

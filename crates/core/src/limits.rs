@@ -94,6 +94,13 @@ limits! {
     /// Requests to one authority at a time.
     authority_parallel_max = 256,
     authority_timeout_ms_max = 600 * 1000,
+    lookups_max = 1_000_000,
+    /// The value of one look-up with its version.
+    lookup_bytes_max = 65_536,
+    /// The approximate size of all look-ups.
+    lookups_bytes_max = 1 << 30,
+    /// Findings of each class that a reconciliation stores. Further ones are only counted.
+    reconcile_findings_max = 1000,
     /// How long the refusal of an authority is shown.
     refused_claim_ms = 3600 * 1000,
     /// Notifications in the outbox, waiting or given up. 0 disables the outbox.

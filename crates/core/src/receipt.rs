@@ -4,7 +4,7 @@ pub(crate) mod packed;
 
 use std::sync::Arc;
 
-use crate::authority::ExternalClaim;
+use crate::authority::{ExternalClaim, LookUp};
 use crate::capacity::Uuid;
 use crate::claim::Claim;
 use crate::requests::Failure;
@@ -77,6 +77,17 @@ pub enum Outcome {
     },
     /// A claim or release that the authority of its pool has to answer.
     External(Arc<ExternalClaim>),
+    /// A look-up after the command.
+    LookUp(Arc<LookUp>),
+    LookUpDeleted {
+        existed: bool,
+    },
+    /// All look-ups of an authority are due.
+    LookUpsRefreshed,
+    /// The reconciliation with this number is wanted.
+    Reconciling {
+        number: u64,
+    },
     /// A report was stored. `look_up`: nothing was stored, because the value is held by this claim, which is being
     /// released. The authority must be asked first whether it still has that one.
     Reported {

@@ -101,7 +101,9 @@ impl State {
         let due = pool.into_iter().chain(answers).chain(groups);
         let refused = self.authorities.refused.first().map(|&(at, _)| at);
         let overdue = self.authorities.next_overdue(&self.alarms).map(|&(at, _)| at);
-        due.chain(self.capacity.next_due_ms()).chain(refused).chain(overdue).min()
+        let reconcile = self.authorities.reconcile_due.first().map(|&(at, _)| at);
+        let external = refused.into_iter().chain(overdue).chain(reconcile);
+        due.chain(self.capacity.next_due_ms()).chain(external).min()
     }
 
     /// The answer under this idempotency key.

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 use crate::handle::{CommandReply, EngineError};
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all jobs are commands")]
 pub(crate) enum Job {
     Command { command: Command, reply: oneshot::Sender<Result<CommandReply, EngineError>> },
     Barrier { reply: oneshot::Sender<Result<(), EngineError>> },

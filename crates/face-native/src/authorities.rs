@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use allod_core::authority::command::AuthorityCommand;
 use allod_core::authority::refusal::AuthorityRefusal;
-use allod_core::authority::{Authority, ExternalState};
+use allod_core::authority::{Authority, AuthoritySpec, ExternalState};
 use allod_core::capacity::Uuid;
 use allod_core::command::Command;
 use allod_core::receipt::Outcome;
@@ -44,10 +44,9 @@ pub(crate) async fn put(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
         return Err(wrong_outcome());
     };
     let status = if *created { StatusCode::CREATED } else { StatusCode::OK };
-    let authority = Authority { generation: *generation, spec };
     let detail = ReasonDetail::of(&call);
-    let now = native.read(|snapshot| AuthorityStatus::of(snapshot, &name, &authority, detail))?;
-    Ok(shown(status, &name, &authority, &now, &at))
+    let now = native.read(|snapshot| AuthorityStatus::of(snapshot, &name, &spec, detail))?;
+    Ok(shown(status, &name, (*generation, &spec), &now, &at))
 }
 
 pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
@@ -58,11 +57,12 @@ pub(crate) async fn get(native: Arc<Native>, call: Call) -> Result<Reply, Reply>
     let (found, at) = native.read(|snapshot| {
         let found = view::authority::authority(snapshot.state, &name).cloned();
         let found =
-            found.map(|known| (AuthorityStatus::of(snapshot, &name, &known, detail), known));
+            found.map(|known| (AuthorityStatus::of(snapshot, &name, &known.spec, detail), known));
         (found, snapshot.at)
     })?;
     let (now, authority) = found.ok_or_else(|| unknown(&name, &at))?;
-    Ok(shown(StatusCode::OK, &name, &authority, &now, &at))
+    let definition = (authority.generation, &authority.spec);
+    Ok(shown(StatusCode::OK, &name, definition, &now, &at))
 }
 
 pub(crate) async fn delete(native: Arc<Native>, call: Call) -> Result<Reply, Reply> {
@@ -90,14 +90,20 @@ pub(crate) async fn list(native: Arc<Native>, call: Call) -> Result<Reply, Reply
         );
         let all = all.take_while(|(name, _)| name.starts_with(prefix));
         let pick = |(name, known): (&Arc<str>, &Arc<Authority>)| {
-            Some((name.clone(), known.clone(), AuthorityStatus::of(snapshot, name, known, detail)))
+            Some((
+                name.clone(),
+                known.clone(),
+                AuthorityStatus::of(snapshot, name, &known.spec, detail),
+            ))
         };
         let cursor = |(name, _): (&Arc<str>, &Arc<Authority>)| name.to_string();
         (query::page(all, limit, usize::MAX, pick, cursor), snapshot.at)
     })?;
     let authorities = page.items.iter();
     let authorities = authorities
-        .map(|(name, known, now)| to_wire::authority::authority(name, known, now))
+        .map(|(name, known, now)| {
+            to_wire::authority::authority(name, (known.generation, &known.spec), now)
+        })
         .collect();
     let next = page.next.as_deref();
     Ok(to_wire::page(&call, &query, &AuthorityList { authorities, next }, next, &at))
@@ -181,12 +187,12 @@ fn held_by_release(native: &Native, holder: Uuid, at: &CommitPoint) -> Result<Re
 fn shown(
     status: StatusCode,
     name: &str,
-    authority: &Authority,
+    definition: (u64, &AuthoritySpec),
     now: &AuthorityStatus,
     at: &CommitPoint,
 ) -> Reply {
-    let body = to_wire::authority::authority(name, authority, now);
-    to_wire::etag(to_wire::json(status, &body, at), authority.generation)
+    let body = to_wire::authority::authority(name, definition, now);
+    to_wire::etag(to_wire::json(status, &body, at), definition.0)
 }
 
 /// The reply to a request about an authority that does not exist.

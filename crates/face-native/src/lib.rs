@@ -10,7 +10,7 @@
 //! - `scope`: the pools that a token allows
 //! - `openapi`, `docs`: the OpenAPI document and its HTML page
 //! - `waiters`, `prefer`: requests that wait for an authority
-//! - `authorities`, `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
+//! - `authorities`, `lookups`, `reconcile`, `pools`, `claims`, `transactions`, `providers`, `consumers`, `candidates`, `alarms`, `outbox`, `watch`,
 //!   `history`, `backup`, `server_info`: the handlers of the routes
 
 mod alarms;
@@ -22,12 +22,14 @@ mod consumers;
 mod docs;
 mod from_wire;
 mod history;
+mod lookups;
 mod openapi;
 mod outbox;
 mod pools;
 mod prefer;
 mod providers;
 mod query;
+mod reconcile;
 mod refusals;
 mod routes;
 mod scope;

@@ -110,7 +110,12 @@ fn operation(entry: &RouteEntry) -> Operation {
         // All members of the other bodies are optional.
         let needed = matches!(
             schema,
-            "PoolBody" | "TransactionBody" | "CandidatesBody" | "AuthorityBody" | "ResolveBody"
+            "PoolBody"
+                | "TransactionBody"
+                | "CandidatesBody"
+                | "AuthorityBody"
+                | "ResolveBody"
+                | "SettleBody"
         );
         let required = if needed { Required::True } else { Required::False };
         let body = RequestBodyBuilder::new()
@@ -137,6 +142,7 @@ fn operation(entry: &RouteEntry) -> Operation {
 fn tag(path: &str) -> &'static str {
     let heading = |word: &&str| path.contains(&format!("/{word}"));
     [
+        "lookups",
         "authorities",
         "watch",
         "history",
@@ -154,6 +160,7 @@ fn tag(path: &str) -> &'static str {
     .find(heading)
     .map_or("server", |word| match word {
         "watch" => "history",
+        "lookups" => "authorities",
         "providers" | "consumers" | "candidates" => "capacity",
         "alarms" | "outbox" => "alarms and notifications",
         word => word,
@@ -209,6 +216,12 @@ fn components() -> Components {
     add::<wire::AuthorityBody>(&mut all);
     add::<wire::AuthorityList<'_>>(&mut all);
     add::<wire::ResolveBody>(&mut all);
+    add::<wire::LookUpBody>(&mut all);
+    add::<wire::LookUpList<'_>>(&mut all);
+    add::<wire::HintsBody>(&mut all);
+    add::<wire::Reconciliation<'_>>(&mut all);
+    add::<wire::SettleBody>(&mut all);
+    add::<wire::SettleAnswer>(&mut all);
     add::<wire::PoolList<'_>>(&mut all);
     add::<wire::ClaimList<'_>>(&mut all);
     add::<wire::ValueAnswer<'_>>(&mut all);

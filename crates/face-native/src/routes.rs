@@ -1,6 +1,7 @@
 //! The table of routes, in parts. The server and the OpenAPI document both use it, so that they always agree.
 
 mod authorities;
+mod lookups;
 mod specs;
 
 use std::sync::Arc;
@@ -39,7 +40,7 @@ fn boxed(answer: impl Future<Output = Result<Reply, Reply>> + Send + 'static) ->
 
 /// All routes.
 pub(crate) fn table() -> impl Iterator<Item = &'static RouteEntry> {
-    TABLE.iter().chain(authorities::TABLE)
+    TABLE.iter().chain(authorities::TABLE).chain(lookups::TABLE)
 }
 
 static TABLE: &[RouteEntry] = &[

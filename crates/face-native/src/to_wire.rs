@@ -4,7 +4,9 @@ pub(crate) mod authority;
 pub(crate) mod candidates;
 pub(crate) mod capacity;
 mod change;
+pub(crate) mod lookup;
 pub(crate) mod outbox;
+pub(crate) mod reconcile;
 
 use allod_core::capacity::Uuid;
 use allod_core::claim::{ClaimState, Values};
@@ -296,6 +298,10 @@ pub(crate) fn outcome<'a>(op: OpName, outcome: &'a Outcome) -> Option<wire::OpAn
         | Outcome::AuthorityPut { .. }
         | Outcome::AuthorityDeleted { .. }
         | Outcome::External(_)
+        | Outcome::LookUp(_)
+        | Outcome::LookUpDeleted { .. }
+        | Outcome::LookUpsRefreshed
+        | Outcome::Reconciling { .. }
         | Outcome::Reported { .. }
         | Outcome::Found(_) => None,
     }

@@ -41,6 +41,10 @@ impl Default for WaitLimits {
 pub(crate) enum WaitKey {
     /// A claim in a pool with an authority, by its reference.
     Claim(Uuid),
+    /// A look-up, by its authority and name.
+    LookUp(Arc<str>, Arc<str>),
+    /// The reconciliation of an authority.
+    Reconciliation(Arc<str>),
 }
 
 /// All waiting requests.
@@ -183,10 +187,29 @@ fn key_of(event: &Event) -> Option<WaitKey> {
     match event {
         AuthorityEvent::Progressed(event) => Some(WaitKey::Claim(event.reference)),
         AuthorityEvent::Closed(event) => Some(WaitKey::Claim(event.reference)),
+        AuthorityEvent::LookUpChanged(event) => {
+            let look_up = &event.look_up;
+            Some(WaitKey::LookUp(look_up.authority.clone(), look_up.key.clone()))
+        }
+        AuthorityEvent::LookUpChecked(event) => {
+            Some(WaitKey::LookUp(event.authority.clone(), event.key.clone()))
+        }
+        AuthorityEvent::LookUpRemoved(event) => {
+            Some(WaitKey::LookUp(event.authority.clone(), event.key.clone()))
+        }
+        AuthorityEvent::ReconciliationEnded(event) => {
+            Some(WaitKey::Reconciliation(event.authority.clone()))
+        }
         AuthorityEvent::IdentityDrawn(_)
+        | AuthorityEvent::ReconciliationWanted(_)
+        | AuthorityEvent::FindingSettled(_)
         | AuthorityEvent::Defined(_)
         | AuthorityEvent::Removed(_)
-        | AuthorityEvent::Wanted(_) => None,
+        | AuthorityEvent::Wanted(_)
+        | AuthorityEvent::LookUpsRefreshed(_)
+        | AuthorityEvent::ReconciliationWanted(_)
+        | AuthorityEvent::ReconciliationEnded(_)
+        | AuthorityEvent::FindingSettled(_) => None,
     }
 }
 

@@ -197,7 +197,7 @@ pub trait YangModel: Send + Sync {
 
 /// How to answer a call.
 pub enum CallPlan {
-    Command(Command, OutputFn),
+    Command(Box<Command>, OutputFn),
     /// Nothing to write: the output is already known.
     Answer(OperationOutput),
 }

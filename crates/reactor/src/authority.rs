@@ -9,6 +9,7 @@
 //! A connector makes one attempt and reports its outcome. It stores nothing and decides nothing.
 //!
 //! - `decision`: what to do next about a claim
+//! - `reconcile`: compares the listing of an authority with the claims here
 //! - `driver`: finds what is due, calls the connectors, and reports the outcome to the engine
 //! - `secrets`, `targets`: what the configuration of a server says about authorities
 
@@ -19,6 +20,7 @@ mod driver;
 mod exchange;
 mod http;
 mod message;
+pub mod reconcile;
 mod secrets;
 mod sql;
 mod targets;

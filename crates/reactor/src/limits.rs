@@ -38,7 +38,7 @@ impl Default for ReactorLimits {
             webhook_parallel_max: 8,
             webhook_answer_bytes_max: 64 * 1024,
             authority_backoff_first_ms: 200,
-            authority_backoff_max_ms: 60 * 1000,
+            authority_backoff_max_ms: 20 * 1000,
             authority_pause_ms_max: 5 * 1000,
             authority_takeover_ms: 20 * 1000,
             authority_answer_bytes_max: 1 << 20,

@@ -413,7 +413,11 @@ impl<R: Read> CheckpointReader<R> {
                     | kinds::RETRY_SCHEDULED
                     | kinds::IDENTITY_DRAWN
                     | kinds::AUTHORITY_DEFINED
-                    | kinds::CLAIM_WANTED,
+                    | kinds::CLAIM_WANTED
+                    | kinds::LOOKUP_CHANGED
+                    | kinds::LOOKUPS_REFRESHED
+                    | kinds::RECONCILIATION_WANTED
+                    | kinds::RECONCILIATION_ENDED,
                     _,
                 ) => {
                     return self.next_event(found);
@@ -488,7 +492,11 @@ impl<R: Read> CheckpointReader<R> {
             | Event::Authority(
                 AuthorityEvent::IdentityDrawn(_)
                 | AuthorityEvent::Defined(_)
-                | AuthorityEvent::Wanted(_),
+                | AuthorityEvent::Wanted(_)
+                | AuthorityEvent::LookUpChanged(_)
+                | AuthorityEvent::LookUpsRefreshed(_)
+                | AuthorityEvent::ReconciliationWanted(_)
+                | AuthorityEvent::ReconciliationEnded(_),
             )) => {
                 self.resources += 1;
                 Ok(CheckpointPart::Event(event))

@@ -51,6 +51,8 @@ pub(crate) const CLAIM_WANTED: u32 = 58;
 pub(crate) const CLAIM_PROGRESSED: u32 = 59;
 pub(crate) const CLAIM_CLOSED: u32 = 60;
 pub(crate) const IDENTITY_DRAWN: u32 = 61;
+pub(crate) const LOOKUP_CHANGED: u32 = 62;
+pub(crate) const LOOKUP_CHECKED: u32 = 63;
 
 // Parts of a checkpoint. Idempotency keys, custom names, requests, notifications, alarms, retries, and
 // authorities with their claims are stored as events.
@@ -60,6 +62,13 @@ pub(crate) const CHECKPOINT_CLAIMS: u32 = 66;
 pub(crate) const CHECKPOINT_ENDED: u32 = 67;
 pub(crate) const CHECKPOINT_PROVIDER: u32 = 68;
 pub(crate) const CHECKPOINT_CONSUMERS: u32 = 69;
+
+// More events.
+pub(crate) const LOOKUP_REMOVED: u32 = 70;
+pub(crate) const LOOKUPS_REFRESHED: u32 = 71;
+pub(crate) const RECONCILIATION_WANTED: u32 = 72;
+pub(crate) const RECONCILIATION_ENDED: u32 = 73;
+pub(crate) const FINDING_SETTLED: u32 = 74;
 
 /// One version of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +144,8 @@ const KINDS: &[KindInfo] = &[
     row(CLAIM_PROGRESSED, "claim_progressed", 1, 7),
     row(CLAIM_CLOSED, "claim_closed", 1, 7),
     row(IDENTITY_DRAWN, "identity_drawn", 1, 7),
+    row(LOOKUP_CHANGED, "lookup_changed", 1, 7),
+    row(LOOKUP_CHECKED, "lookup_checked", 1, 7),
     row(CHECKPOINT_BEGUN, "checkpoint_begun", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 1, 1),
     row(CHECKPOINT_POOL, "checkpoint_pool", 2, 4),
@@ -147,6 +158,11 @@ const KINDS: &[KindInfo] = &[
     row(CHECKPOINT_ENDED, "checkpoint_ended", 3, 5),
     row(CHECKPOINT_PROVIDER, "checkpoint_provider", 1, 3),
     row(CHECKPOINT_CONSUMERS, "checkpoint_consumers", 1, 3),
+    row(LOOKUP_REMOVED, "lookup_removed", 1, 7),
+    row(LOOKUPS_REFRESHED, "lookups_refreshed", 1, 7),
+    row(RECONCILIATION_WANTED, "reconciliation_wanted", 1, 7),
+    row(RECONCILIATION_ENDED, "reconciliation_ended", 1, 7),
+    row(FINDING_SETTLED, "finding_settled", 1, 7),
 ];
 
 /// All kinds and versions, to check the documentation against.
@@ -231,6 +247,8 @@ mod tests {
 59 claim_progressed v1 level 7
 60 claim_closed v1 level 7
 61 identity_drawn v1 level 7
+62 lookup_changed v1 level 7
+63 lookup_checked v1 level 7
 64 checkpoint_begun v1 level 1
 65 checkpoint_pool v1 level 1
 65 checkpoint_pool v2 level 4
@@ -243,6 +261,11 @@ mod tests {
 67 checkpoint_ended v3 level 5
 68 checkpoint_provider v1 level 3
 69 checkpoint_consumers v1 level 3
+70 lookup_removed v1 level 7
+71 lookups_refreshed v1 level 7
+72 reconciliation_wanted v1 level 7
+73 reconciliation_ended v1 level 7
+74 finding_settled v1 level 7
 ";
 
     #[test]

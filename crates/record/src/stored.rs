@@ -28,7 +28,8 @@ use crate::error::DecodeError;
 use crate::kinds;
 use authority::{
     AuthorityDefinedV1, AuthorityRemovedV1, ClaimProgressedV1, ClaimWantedV1,
-    ExternalClaimClosedV1, IdentityDrawnV1,
+    ExternalClaimClosedV1, FindingSettledV1, IdentityDrawnV1, LookUpChangedV1, LookUpCheckedV1,
+    LookUpRemovedV1, LookUpsRefreshedV1, ReconciliationEndedV1, ReconciliationWantedV1,
 };
 use blocks::{BlocksDefinedV1, BlocksMovedV1};
 use capacity::{
@@ -145,4 +146,11 @@ stored_events! {
     CLAIM_WANTED: Authority(AuthorityEvent::Wanted) as ClaimWantedV1;
     CLAIM_PROGRESSED: Authority(AuthorityEvent::Progressed) as ClaimProgressedV1;
     CLAIM_CLOSED: Authority(AuthorityEvent::Closed) as ExternalClaimClosedV1;
+    LOOKUP_CHANGED: Authority(AuthorityEvent::LookUpChanged) as LookUpChangedV1;
+    LOOKUP_CHECKED: Authority(AuthorityEvent::LookUpChecked) as LookUpCheckedV1;
+    LOOKUP_REMOVED: Authority(AuthorityEvent::LookUpRemoved) as LookUpRemovedV1;
+    LOOKUPS_REFRESHED: Authority(AuthorityEvent::LookUpsRefreshed) as LookUpsRefreshedV1;
+    RECONCILIATION_WANTED: Authority(AuthorityEvent::ReconciliationWanted) as ReconciliationWantedV1;
+    RECONCILIATION_ENDED: Authority(AuthorityEvent::ReconciliationEnded) as ReconciliationEndedV1;
+    FINDING_SETTLED: Authority(AuthorityEvent::FindingSettled) as FindingSettledV1;
 }

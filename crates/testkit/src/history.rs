@@ -200,6 +200,10 @@ impl OpOutcome {
             | Outcome::AuthorityPut { .. }
             | Outcome::AuthorityDeleted { .. }
             | Outcome::External(_)
+            | Outcome::LookUp(_)
+            | Outcome::LookUpDeleted { .. }
+            | Outcome::LookUpsRefreshed
+            | Outcome::Reconciling { .. }
             | Outcome::Reported { .. }
             | Outcome::Found(_) => OpOutcome::Capacity,
         }

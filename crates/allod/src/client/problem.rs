@@ -72,7 +72,7 @@ fn error_kind(status: StatusCode, code: &str) -> fn(anyhow::Error) -> CommandErr
         | (
             _,
             "pool_unknown" | "claim_unknown" | "provider_unknown" | "consumer_unknown"
-            | "authority_unknown" | "reference_unknown",
+            | "authority_unknown" | "reference_unknown" | "lookup_unknown" | "finding_unknown",
         ) => CommandError::NotFound,
         (401 | 403, _) => CommandError::Denied,
         (400, _) => CommandError::Usage,
@@ -125,6 +125,15 @@ fn advise(status: StatusCode, problem: &ProblemAnswer) -> Option<String> {
         "authority_busy" => "`allod authority status` shows what it waits for".into(),
         "claim_releasing" => format!("`allod who {pool} --key {key}` shows when it is gone"),
         "claim_stuck" => "`allod authority resolve` says what the authority has done".into(),
+        "lookup_unknown" => {
+            "`allod lookup put` looks a name up, `allod lookup list` lists them".into()
+        }
+        "lookup_version_differs" | "nothing_to_accept" => {
+            "`allod lookup get` shows the present look-up".into()
+        }
+        "finding_unknown" | "reconciliation_unknown" => {
+            "`allod authority reconcile NAME` compares again".into()
+        }
         "nothing_to_resolve" | "reference_unknown" => {
             "`allod authority claims NAME` lists claims with their references".into()
         }

@@ -1,6 +1,8 @@
-//! `allod authority`: inventories that somebody else owns and that grant the values of pools.
+//! `allod authority`: external inventories that grant the values of pools.
 
 mod claims;
+mod hint;
+mod reconcile;
 mod set;
 
 use std::time::Duration;
@@ -36,6 +38,14 @@ pub enum AuthorityCommand {
     /// Say what the authority has done about a claim that is stuck or in conflict
     #[command(after_help = claims::RESOLVE_EXAMPLES)]
     Resolve(claims::ResolveArguments),
+    /// Compare what an authority lists with what is held here: orphans, missing, drifted, conflicting values
+    #[command(after_help = reconcile::RECONCILE_EXAMPLES)]
+    Reconcile(reconcile::ReconcileArguments),
+    /// Adopt, release or forget findings of the last reconciliation, one by one or all
+    #[command(after_help = reconcile::RECONCILE_EXAMPLES)]
+    Settle(reconcile::SettleArguments),
+    /// Tell the server that values have changed at the authority, so that it looks again
+    Hint(hint::HintArguments),
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +98,10 @@ struct AuthorityRow {
     timeout: f64,
     queue_max: u64,
     alarm_after: f64,
+    poll: f64,
+    reconcile: f64,
+    lookups: u64,
+    drifted: u64,
     state: String,
     pools: u64,
     wanted: u64,
@@ -110,6 +124,9 @@ pub fn run(command: AuthorityCommand) -> Result<()> {
         AuthorityCommand::Status(arguments) => list(arguments, status_table),
         AuthorityCommand::Claims(arguments) => claims::list(arguments),
         AuthorityCommand::Resolve(arguments) => claims::resolve(arguments),
+        AuthorityCommand::Reconcile(arguments) => reconcile::reconcile(arguments),
+        AuthorityCommand::Settle(arguments) => reconcile::settle(arguments),
+        AuthorityCommand::Hint(arguments) => hint::hint(arguments),
     }
 }
 
@@ -197,6 +214,11 @@ fn show(arguments: AuthorityNameArguments) -> Result<()> {
     })
 }
 
+/// An interval; 0 stands for none.
+fn often(seconds: f64) -> String {
+    if seconds > 0.0 { format!("every {}", time(seconds)) } else { "on request".into() }
+}
+
 /// The definition and the state of an authority, one setting per line.
 fn describe(row: &AuthorityRow) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -218,6 +240,8 @@ fn describe(row: &AuthorityRow) -> String {
         ("timeout", time(row.timeout)),
         ("queue max", row.queue_max.to_string()),
         ("alarm after", time(row.alarm_after)),
+        ("poll", often(row.poll)),
+        ("reconcile", often(row.reconcile)),
         ("state", row.state.clone()),
         ("pools", row.pools.to_string()),
         ("held", row.held.to_string()),
@@ -226,6 +250,8 @@ fn describe(row: &AuthorityRow) -> String {
         ("refused", some(row.refused)),
         ("stuck", some(row.stuck)),
         ("conflicts", some(row.conflicts)),
+        ("look-ups", some(row.lookups)),
+        ("drifted", some(row.drifted)),
         ("oldest", row.oldest_seconds.map_or(String::new(), time)),
         ("oldest claim", row.oldest.as_ref().map_or(String::new(), claim)),
         ("last error", text(&row.last_error)),

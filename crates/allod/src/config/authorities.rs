@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use allod_core::authority::AuthoritySpec;
 use allod_core::authority::command::AuthorityCommand;
 use allod_core::command::{Command, Expect, Stamp};
-use allod_core::state::State;
+use allod_core::view::State;
 use allod_reactor::authority::{Secrets, connect};
 use anyhow::{Context, Result, anyhow, bail};
 

@@ -168,6 +168,7 @@ transcripts![
     help,
     history,
     journal,
+    lookups,
     pools,
     secure,
     status,

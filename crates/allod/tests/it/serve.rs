@@ -139,6 +139,17 @@ fn a_server_continues_if_stderr_cannot_be_written() {
 }
 
 #[test]
+fn a_server_asks_for_no_huge_pages() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path(), &[]);
+    let mappings = std::fs::read_to_string(format!("/proc/{}/smaps", server.pid())).unwrap();
+    let flags: Vec<&str> = mappings.lines().filter(|line| line.starts_with("VmFlags:")).collect();
+    assert!(!flags.is_empty());
+    let advised = flags.iter().filter(|line| line.split(' ').any(|flag| flag == "hg"));
+    assert_eq!(advised.count(), 0, "{mappings}");
+}
+
+#[test]
 fn the_guide_lists_all_exported_metrics() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path(), &[]);

@@ -39,7 +39,11 @@ const COOL_DOWN: Duration = Duration::from_millis(300);
 /// Runs the cases whose name contains a text, or all.
 pub fn run(effort: Effort, only: Option<&str>) -> Result<ScenarioReport> {
     let chosen = |case: &&StallCase| only.is_none_or(|only| case.name.contains(only));
-    ensure!(CASES.iter().any(|case| chosen(&case)), "no case has {only:?} in its name");
+    ensure!(
+        CASES.iter().any(|case| chosen(&case)),
+        "no case of stalls has '{}' in its name",
+        only.unwrap_or_default()
+    );
     let mut fixture = Fixture::new(effort)?;
     let mut report = ScenarioReport::default();
     report.note(format!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{AuthoritySpec, RefusalCode};
+use super::{AuthoritySpec, DriftPolicy, Findings, RefusalCode};
 use crate::capacity::Uuid;
 use crate::command::Expect;
 
@@ -24,6 +24,8 @@ pub enum AuthorityCommand {
         version: Option<u64>,
         report: Report,
     },
+    LookUp(LookUpCommand),
+    Reconcile(ReconcileCommand),
     /// What an operator has found out about a claim that is stuck or in conflict.
     Resolve {
         reference: Uuid,
@@ -73,4 +75,88 @@ pub enum Resolution {
     Gone,
     /// Ask the authority again, although it may grant a second value.
     AskAgain,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LookUpCommand {
+    /// Requests a look-up, or changes its policy.
+    Put {
+        authority: Arc<str>,
+        key: Arc<str>,
+        policy: DriftPolicy,
+        expect: Expect,
+    },
+    Delete {
+        authority: Arc<str>,
+        key: Arc<str>,
+        expect: Expect,
+    },
+    /// Asks the authority again. `None`: for all look-ups.
+    Refresh {
+        authority: Arc<str>,
+        key: Option<Arc<str>>,
+    },
+    /// Takes the value that the authority has.
+    Accept {
+        authority: Arc<str>,
+        key: Arc<str>,
+        expect: Expect,
+    },
+    /// What the reactor has learned. Refused if the look-up is not at this version any more.
+    Report {
+        authority: Arc<str>,
+        key: Arc<str>,
+        version: u64,
+        report: LookUpReport,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LookUpReport {
+    /// What the authority has; `None`: it does not know the name.
+    Seen(Option<SeenValue>),
+    /// `again_ms`: when to ask again.
+    Failed { reason: Arc<str>, again_ms: u64 },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenValue {
+    /// JSON. Equal values must have equal texts.
+    pub value: Arc<str>,
+    pub version: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReconcileCommand {
+    Request {
+        authority: Arc<str>,
+    },
+    /// What the reactor has found. Refused if this reconciliation is not wanted any more.
+    Report {
+        authority: Arc<str>,
+        number: u64,
+        report: ReconcileReport,
+    },
+    /// What becomes of a finding of the last reconciliation.
+    Settle {
+        authority: Arc<str>,
+        reference: Uuid,
+        action: SettleAction,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReconcileReport {
+    Listed(Findings),
+    Failed { reason: Arc<str> },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettleAction {
+    /// An orphan becomes this claim. A drifted claim gets the value of the authority and stays as it is otherwise.
+    Adopt { pool: Arc<str>, key: Arc<str>, owner: Arc<str> },
+    /// An orphan is released at the authority.
+    Release,
+    /// A missing claim ends here.
+    Forget,
 }

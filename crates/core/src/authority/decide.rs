@@ -3,7 +3,9 @@
 mod claim;
 mod report;
 
+pub(crate) use super::reconcile::decide::want as want_reconciliation;
 pub(crate) use claim::{begin_release, claim, ensure_not_releasing, release};
+pub(super) use report::fits;
 
 use std::sync::Arc;
 
@@ -11,6 +13,8 @@ use super::command::{AuthorityCommand, Report};
 use super::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ExternalClaimClosed, IdentityDrawn,
 };
+use super::lookup::{self, LookUpState};
+use super::reconcile;
 use super::refusal::AuthorityRefusal;
 use super::{AuthoritySpec, ExternalClaim, ExternalProgress, ExternalState, Protocol};
 use crate::alarm::{self, AlarmKind};
@@ -42,6 +46,12 @@ pub(crate) fn run(draft: &mut Draft<'_>, command: &AuthorityCommand) -> Result<O
             extension::claims_decided(draft)?;
             Ok(outcome)
         }
+        AuthorityCommand::Reconcile(command) => {
+            let outcome = reconcile::decide::run(draft, command)?;
+            extension::claims_decided(draft)?;
+            Ok(outcome)
+        }
+        AuthorityCommand::LookUp(command) => lookup::decide::run(draft, command),
     }
 }
 
@@ -135,8 +145,9 @@ fn delete(draft: &mut Draft<'_>, name: &Arc<str>, expect: Expect) -> Result<Outc
     }
     let pools = draft.state.pools_of_authority(name).count() as u64;
     let claims = draft.state.authorities.counts(name).total();
-    if pools + claims > 0 {
-        return Err(AuthorityRefusal::AuthorityInUse { authority, pools, claims }.into());
+    let lookups = draft.state.authorities.lookup_counts(name).total();
+    if pools + claims + lookups > 0 {
+        return Err(AuthorityRefusal::AuthorityInUse { authority, pools, claims, lookups }.into());
     }
     draft.record(AuthorityRemoved { name: authority });
     for kind in ALARMS {
@@ -145,7 +156,8 @@ fn delete(draft: &mut Draft<'_>, name: &Arc<str>, expect: Expect) -> Result<Outc
     Ok(Outcome::AuthorityDeleted { existed: true })
 }
 
-const ALARMS: [AlarmKind; 3] = [AlarmKind::Overdue, AlarmKind::Stuck, AlarmKind::Conflict];
+const ALARMS: [AlarmKind; 4] =
+    [AlarmKind::Overdue, AlarmKind::Stuck, AlarmKind::Conflict, AlarmKind::Drifted];
 
 /// Records how far a claim has come, and the alarms that follow.
 fn progressed(draft: &mut Draft<'_>, claim: &ExternalClaim, progress: ExternalProgress) {
@@ -161,7 +173,7 @@ fn progressed(draft: &mut Draft<'_>, claim: &ExternalClaim, progress: ExternalPr
 }
 
 /// The authority has nothing for this claim any more. Releases what the claim holds here.
-fn close(draft: &mut Draft<'_>, claim: &ExternalClaim) {
+pub(super) fn close(draft: &mut Draft<'_>, claim: &ExternalClaim) -> Result<(), Refusal> {
     let request = &claim.request;
     let pool = draft.state.pool(&request.pool);
     let held = pool.and_then(|pool| Some((pool, pool.held(&request.key)?.1)));
@@ -172,6 +184,7 @@ fn close(draft: &mut Draft<'_>, claim: &ExternalClaim) {
     released.into_iter().for_each(|released| draft.record(released));
     draft.record(closed(claim));
     set_alarms(draft, &request.authority);
+    Ok(())
 }
 
 /// The event that forgets a claim.
@@ -192,8 +205,13 @@ pub(crate) fn set_alarms(draft: &mut Draft<'_>, name: &Arc<str>) {
     let counts = draft.state.authorities.counts(name);
     let oldest = draft.state.authorities.oldest_ms(name);
     let is_overdue = oldest.is_some_and(|at| draft.now_ms.saturating_sub(at) >= after_ms);
-    let raised =
-        [is_overdue, counts.of(ExternalState::Stuck) > 0, counts.of(ExternalState::Conflict) > 0];
+    let lookups = draft.state.authorities.lookup_counts(name);
+    let raised = [
+        is_overdue,
+        counts.of(ExternalState::Stuck) > 0,
+        counts.of(ExternalState::Conflict) > 0,
+        lookups.of(LookUpState::Drifted) > 0,
+    ];
     for (kind, raised) in ALARMS.into_iter().zip(raised) {
         alarm::set(draft, name, kind, false, raised);
     }

@@ -1,6 +1,11 @@
 //! What must hold of claims at authorities.
 
-use super::{Authorities, ExternalState};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::lookup::state::LookUps;
+use super::state::Authority;
+use super::{Authorities, ExternalState, LookUpState};
 use crate::state::State;
 
 /// The indexes match the claims, and a claim holds a value exactly when its state says so.
@@ -14,6 +19,10 @@ pub(crate) fn check(state: &State) -> Vec<String> {
         let at = format!("claim '{}' in pool '{}'", request.key, request.pool);
         if !all.by_name.contains_key(&request.authority) {
             wrong.push(format!("{at} has an authority that does not exist"));
+        }
+        // An orphan that is released belongs to no pool.
+        if request.pool.is_empty() && progress.withdrawn {
+            continue;
         }
         let Some(pool) = state.pool(&request.pool) else {
             wrong.push(format!("{at} has a pool that does not exist"));
@@ -46,6 +55,29 @@ pub(crate) fn check(state: &State) -> Vec<String> {
     }
     if all.identity.is_none() && !all.by_name.is_empty() {
         wrong.push("there are authorities without an identity of the journal".into());
+    }
+    let due = |(name, authority): (&Arc<str>, &Arc<Authority>)| {
+        Some((authority.reconcile_due_ms()?, name.clone()))
+    };
+    let due: BTreeSet<_> = all.by_name.iter().filter_map(due).collect();
+    if due != all.reconcile_due {
+        wrong.push("the index of scheduled reconciliations does not match the authorities".into());
+    }
+    let mut lookups = LookUps::default();
+    for (name, look_up) in all.lookups.all.iter() {
+        lookups.put(name.clone(), Some(look_up.clone()));
+        let at = format!("look-up '{}' at authority '{}'", look_up.key, look_up.authority);
+        if !all.by_name.contains_key(&look_up.authority) {
+            wrong.push(format!("{at} has an authority that does not exist"));
+        }
+        let has_value = matches!(look_up.state, LookUpState::Resolved | LookUpState::Drifted);
+        let is_drifted = look_up.state == LookUpState::Drifted;
+        if has_value != look_up.value.is_some() || is_drifted != look_up.seen.is_some() {
+            wrong.push(format!("{at} is {} with another value", look_up.state.name()));
+        }
+    }
+    if lookups != all.lookups {
+        wrong.push("the indexes of look-ups do not match the look-ups".into());
     }
     let indexes = |all: &Authorities| {
         (all.keys.clone(), all.of.clone(), all.refused.clone(), all.overdue.clone())

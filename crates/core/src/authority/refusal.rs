@@ -15,9 +15,9 @@ refusals! {
                 None => "does not exist".into(),
             };
         /// Pools or claims still need the authority.
-        AuthorityInUse { authority: Arc<str>, pools: u64, claims: u64 }
+        AuthorityInUse { authority: Arc<str>, pools: u64, claims: u64, lookups: u64 }
             => "authority_in_use", WaitForRelease,
-               "authority '{authority}' has {pools} pools and {claims} claims; release the claims and change the pools first";
+               "authority '{authority}' has {pools} pools, {claims} claims and {lookups} look-ups; release the claims, change the pools and delete the look-ups first";
         /// The authority of a pool with claims cannot be changed, and the pool cannot be deleted.
         PoolHasClaims { pool: Arc<str>, claims: u64 }
             => "pool_in_use", WaitForRelease,
@@ -39,5 +39,20 @@ refusals! {
         /// Only claims that are stuck or in conflict can be resolved.
         NothingToResolve { reference: Uuid, state: &'static str }
             => "nothing_to_resolve", Reread, "the claim with reference {reference} is {state}, which needs no resolution";
+        LookUpUnknown { authority: Arc<str>, key: Arc<str> }
+            => "lookup_unknown", Change, "there is no look-up of '{key}' at authority '{authority}'";
+        LookUpVersionDiffers { authority: Arc<str>, key: Arc<str>, actual: Option<u64> }
+            => "lookup_version_differs", Reread, "the look-up of '{key}' at authority '{authority}' {}", match actual {
+                Some(actual) => format!("is at version {actual}"),
+                None => "does not exist".into(),
+            };
+        /// The authority has the same value, as far as is known.
+        NothingToAccept { authority: Arc<str>, key: Arc<str> }
+            => "nothing_to_accept", Reread, "the look-up of '{key}' at authority '{authority}' has not drifted";
+        NotReconciling { authority: Arc<str>, number: u64 }
+            => "not_reconciling", Reread, "reconciliation {number} of authority '{authority}' is not wanted";
+        /// The last reconciliation has not found it, or it was settled, or it does not hold any more.
+        FindingUnknown { authority: Arc<str>, reference: Uuid }
+            => "finding_unknown", Reread, "the last reconciliation of authority '{authority}' has nothing to settle for reference {reference}";
     }
 }

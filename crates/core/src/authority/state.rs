@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{AuthoritySpec, ExternalClaim, ExternalState};
+pub(crate) use super::lookup::state::LookUpName;
+use super::lookup::state::LookUps;
+use super::{AuthoritySpec, ExternalClaim, ExternalState, LookUp, LookUpCounts, Reconciliation};
 use crate::alarm::{Alarm, AlarmKind, Alarms};
 use crate::capacity::Uuid;
 use crate::state::shared_map::SharedMap;
@@ -13,6 +15,22 @@ use crate::state::shared_map::SharedMap;
 pub struct Authority {
     pub generation: u64,
     pub spec: AuthoritySpec,
+    /// Look-ups that were last checked before this position are due.
+    pub refreshed: u64,
+    /// The last reconciliation.
+    pub reconciliation: Option<Arc<Reconciliation>>,
+}
+
+impl Authority {
+    /// When the next scheduled reconciliation is due.
+    pub(crate) fn reconcile_due_ms(&self) -> Option<u64> {
+        let period_ms = self.spec.reconcile_ms?;
+        match &self.reconciliation {
+            None => Some(0),
+            Some(last) if last.is_wanted() => None,
+            Some(last) => Some(last.at_ms.saturating_add(period_ms)),
+        }
+    }
 }
 
 /// The number of claims in each state, in the order of [`ExternalState::ALL`].
@@ -55,8 +73,11 @@ pub struct Authorities {
     pub(crate) of: BTreeMap<Arc<str>, ClaimsOf>,
     /// Refused claims by the time when they are forgotten.
     pub(crate) refused: BTreeSet<(u64, Uuid)>,
+    pub(crate) lookups: LookUps,
     /// Authorities by [`ClaimsOf::overdue_ms`].
     pub(crate) overdue: BTreeSet<(u64, Arc<str>)>,
+    /// Authorities by the time of their next scheduled reconciliation.
+    pub(crate) reconcile_due: BTreeSet<(u64, Arc<str>)>,
 }
 
 impl Authorities {
@@ -86,6 +107,10 @@ impl Authorities {
 
     pub fn counts(&self, authority: &str) -> ExternalCounts {
         self.of.get(authority).map(|claims| claims.counts).unwrap_or_default()
+    }
+
+    pub fn lookup_counts(&self, authority: &str) -> LookUpCounts {
+        self.lookups.of.get(authority).map(|lookups| lookups.counts).unwrap_or_default()
     }
 
     /// When the oldest claim or release was requested that the authority has not answered.
@@ -205,6 +230,7 @@ pub struct FrozenAuthorities {
     pub(crate) identity: Option<u32>,
     pub(crate) by_name: BTreeMap<Arc<str>, Arc<Authority>>,
     pub(crate) claims: SharedMap<Uuid, Arc<ExternalClaim>>,
+    pub(crate) lookups: SharedMap<LookUpName, Arc<LookUp>>,
 }
 
 impl Authorities {
@@ -213,6 +239,7 @@ impl Authorities {
             identity: self.identity,
             by_name: self.by_name.clone(),
             claims: self.claims.clone(),
+            lookups: self.lookups.all.clone(),
         }
     }
 }

@@ -15,12 +15,16 @@ const EVENTS_MAX: usize = 256;
 pub(super) fn run(draft: &mut Draft<'_>) -> Result<Outcome, Refusal> {
     while draft.events.len() < EVENTS_MAX {
         let due = pool_due(draft)
-            .or_else(|| consumer_due(draft).map(DueWork::Event))
-            .or_else(|| idempotency_due(draft).map(DueWork::Event))
-            .or_else(|| refusal_due(draft).map(DueWork::Event))
-            .or_else(|| overdue(draft));
+            .or_else(|| consumer_due(draft).map(DueWork::event))
+            .or_else(|| idempotency_due(draft).map(DueWork::event))
+            .or_else(|| refusal_due(draft).map(DueWork::event))
+            .or_else(|| overdue(draft))
+            .or_else(|| reconciliation_due(draft));
         match due {
-            Some(DueWork::Event(event)) => draft.record(event),
+            Some(DueWork::Event(event)) => draft.record(*event),
+            Some(DueWork::Reconcile(authority)) => {
+                authority::decide::want_reconciliation(draft, &authority);
+            }
             Some(DueWork::Overdue(authority)) => authority::decide::set_alarms(draft, &authority),
             Some(DueWork::Release(claim)) => authority::decide::begin_release(draft, &claim)?,
             // This takes long enough for one tick.
@@ -43,7 +47,7 @@ fn pool_due(draft: &Draft<'_>) -> Option<DueWork> {
     let &(_, ix) = draft.state.due.first().filter(|(at, _)| *at <= draft.now_ms)?;
     let pool = draft.state.pool_at(ix)?;
     if let Some(&(_, first)) = pool.quarantine.first().filter(|(until, _)| *until <= draft.now_ms) {
-        return pool.at(first).map(|(_, row, _)| DueWork::Event(room::quarantine_ended(pool, row)));
+        return pool.at(first).map(|(_, row, _)| DueWork::event(room::quarantine_ended(pool, row)));
     }
     if let Some(due) = extension::due(draft, pool) {
         return Some(due);
@@ -54,7 +58,7 @@ fn pool_due(draft: &Draft<'_>) -> Option<DueWork> {
         return Some(DueWork::Release(claim.clone()));
     }
     let released = release::released(draft, pool, row, ReleaseCause::Reaped);
-    Some(DueWork::Event(released.into()))
+    Some(DueWork::event(released.into()))
 }
 
 fn consumer_due(draft: &mut Draft<'_>) -> Option<Event> {
@@ -88,6 +92,11 @@ fn refusal_due(draft: &Draft<'_>) -> Option<Event> {
 fn overdue(draft: &Draft<'_>) -> Option<DueWork> {
     let (at_ms, authority) = draft.state.authorities.next_overdue(&draft.state.alarms)?;
     (*at_ms <= draft.now_ms).then(|| DueWork::Overdue(authority.clone()))
+}
+
+fn reconciliation_due(draft: &Draft<'_>) -> Option<DueWork> {
+    let (at_ms, authority) = draft.state.authorities.reconcile_due.first()?;
+    (*at_ms <= draft.now_ms).then(|| DueWork::Reconcile(authority.clone()))
 }
 
 fn groups_are_due(draft: &Draft<'_>) -> bool {

@@ -65,6 +65,20 @@ pub(crate) fn key(key: &str, limits: &Limits) -> Result<(), Refusal> {
     if key.is_empty() { invalid("the key is empty", "give the claim a key") } else { Ok(()) }
 }
 
+/// Validates a new owner.
+pub(crate) fn new_owner(owner: &str, limits: &Limits) -> Result<(), Refusal> {
+    at_most("owner_bytes_max", limits.owner_bytes_max, owner.len() as u64)?;
+    if owner.is_empty() {
+        return invalid("the owner is empty", "name one");
+    }
+    representable("owner", owner, char::is_control)
+}
+
+/// Validates the characters of a new key.
+pub(crate) fn new_key(key: &str) -> Result<(), Refusal> {
+    representable("key", key, char::is_control)
+}
+
 pub(crate) fn labels(labels: &Labels, limits: &Limits) -> Result<(), Refusal> {
     at_most("labels_max", limits.labels_max, labels.len() as u64)?;
     labels.iter().flat_map(|(key, value)| [key, value]).try_for_each(|text: &Arc<str>| {

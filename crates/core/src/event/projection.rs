@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::capacity::{Allocated, CapacityEvent};
 use super::{ClaimEvent, Event, PoolEvent, Was};
 use crate::alarm::AlarmEvent;
+use crate::authority::LookUp;
 use crate::authority::event::AuthorityEvent;
 use crate::capacity::Uuid;
 use crate::claim::Values;
@@ -45,6 +46,11 @@ named! {
         ClaimWanted = "claim_wanted",
         ClaimProgressed = "claim_progressed",
         ClaimClosed = "claim_closed",
+        LookUpChanged = "lookup_changed",
+        LookUpRemoved = "lookup_removed",
+        ReconciliationWanted = "reconciliation_wanted",
+        ReconciliationEnded = "reconciliation_ended",
+        FindingSettled = "finding_settled",
     }
 }
 
@@ -60,6 +66,10 @@ pub struct Projection<'a> {
     pub values: Option<(Option<Kind>, &'a Values)>,
     /// The event ends all claims and requests of its pool, whatever their keys, owners and values are.
     pub ends_claims: bool,
+    /// The authority, if the event is not about a claim.
+    pub authority: Option<&'a Arc<str>>,
+    /// The name of a look-up at the authority.
+    pub lookup: Option<&'a Arc<str>>,
     pub consumer: Option<Uuid>,
     provider: Option<Uuid>,
     held: &'a [Allocated],
@@ -129,15 +139,36 @@ impl<'a> Projection<'a> {
     }
 
     fn of_authority(event: &'a AuthorityEvent) -> Option<Projection<'a>> {
+        let at =
+            |kind, authority| Projection { authority: Some(authority), ..Projection::new(kind) };
         let of = |kind, pool, key, owner| Projection {
             key: Some(key),
             owner: Some(owner),
             ..Projection::of_pool(kind, pool)
         };
         Some(match event {
-            AuthorityEvent::IdentityDrawn(_) => return None,
-            AuthorityEvent::Defined(_) => Projection::new(EventKind::AuthorityDefined),
-            AuthorityEvent::Removed(_) => Projection::new(EventKind::AuthorityRemoved),
+            AuthorityEvent::IdentityDrawn(_)
+            | AuthorityEvent::LookUpChecked(_)
+            | AuthorityEvent::LookUpsRefreshed(_) => return None,
+            AuthorityEvent::ReconciliationWanted(event) => {
+                at(EventKind::ReconciliationWanted, &event.authority)
+            }
+            AuthorityEvent::ReconciliationEnded(event) => {
+                at(EventKind::ReconciliationEnded, &event.authority)
+            }
+            AuthorityEvent::FindingSettled(event) => {
+                at(EventKind::FindingSettled, &event.authority)
+            }
+            AuthorityEvent::Defined(event) => at(EventKind::AuthorityDefined, &event.name),
+            AuthorityEvent::Removed(event) => at(EventKind::AuthorityRemoved, &event.name),
+            AuthorityEvent::LookUpChanged(event) => {
+                let LookUp { authority, key, .. } = &event.look_up;
+                Projection { lookup: Some(key), ..at(EventKind::LookUpChanged, authority) }
+            }
+            AuthorityEvent::LookUpRemoved(event) => Projection {
+                lookup: Some(&event.key),
+                ..at(EventKind::LookUpRemoved, &event.authority)
+            },
             AuthorityEvent::Wanted(event) => {
                 let request = &event.request;
                 of(EventKind::ClaimWanted, &request.pool, &request.key, &request.owner)
@@ -204,6 +235,8 @@ impl<'a> Projection<'a> {
             owner: None,
             values: None,
             ends_claims: false,
+            authority: None,
+            lookup: None,
             consumer: None,
             provider: None,
             held: &[],

@@ -85,6 +85,10 @@ fn pack_outcome(outcome: &Outcome, out: &mut Vec<u8>) {
         | Outcome::AuthorityPut { .. }
         | Outcome::AuthorityDeleted { .. }
         | Outcome::External(_)
+        | Outcome::LookUp(_)
+        | Outcome::LookUpDeleted { .. }
+        | Outcome::LookUpsRefreshed
+        | Outcome::Reconciling { .. }
         | Outcome::Reported { .. } => {}
     }
 }

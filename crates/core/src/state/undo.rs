@@ -9,8 +9,8 @@ use super::capacity::update::CapacityUndo;
 use super::pool::PoolChange;
 use super::{PoolIx, State};
 use crate::alarm::{Alarm, AlarmKind};
-use crate::authority::ExternalClaim;
-use crate::authority::state::Authority;
+use crate::authority::state::{Authority, LookUpName};
+use crate::authority::{ExternalClaim, LookUp};
 use crate::capacity::Uuid;
 use crate::event::IdempotencyStored;
 use crate::outbox::Notification;
@@ -31,6 +31,7 @@ pub(crate) enum StateChange {
     Notification { number: u128, before: Option<Arc<Notification>> },
     Identity(Option<u32>),
     Authority { name: Arc<str>, before: Option<Arc<Authority>> },
+    LookUp { name: LookUpName, before: Option<Arc<LookUp>> },
     External { reference: Uuid, before: Option<Arc<ExternalClaim>> },
 }
 
@@ -91,6 +92,9 @@ impl State {
                 }
                 StateChange::Identity(before) => self.authorities.identity = before,
                 StateChange::Authority { name, before } => drop(self.set_authority(name, before)),
+                StateChange::LookUp { name, before } => {
+                    drop(self.authorities.lookups.put(name, before))
+                }
                 StateChange::External { reference, before } => {
                     drop(self.authorities.put(reference, before))
                 }

@@ -7,8 +7,7 @@ use allod_core::authority::{ExternalClaim, ExternalState, RefusalCode};
 use allod_core::capacity::Uuid;
 use allod_core::receipt::ClaimIn;
 use allod_core::refusal::Refusal;
-use allod_core::state::State;
-use allod_core::view::{self, Page};
+use allod_core::view::{self, Page, State};
 use allod_edge::{Problem, Reply};
 use allod_engine::CommitPoint;
 use http::StatusCode;
@@ -169,7 +168,7 @@ pub(crate) fn refused(
     to_wire::at_position(problem.reply_with(members), at)
 }
 
-/// The reply to a release of which an authority must be told.
+/// The reply to a release that an authority must confirm.
 pub(crate) async fn released(
     native: &Native,
     claim: &ExternalClaim,

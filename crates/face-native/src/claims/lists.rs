@@ -3,8 +3,7 @@
 use allod_core::authority::ExternalState;
 use allod_core::receipt::ClaimIn;
 use allod_core::span::Span;
-use allod_core::state::State;
-use allod_core::view::{ClaimFilter, NoCursor, Page};
+use allod_core::view::{ClaimFilter, NoCursor, Page, State};
 use allod_edge::Problem;
 
 use super::STATE;

@@ -65,6 +65,8 @@ pub(crate) fn authority(body: AuthorityBody) -> Result<AuthoritySpec, Problem> {
         parallel: body.parallel.unwrap_or(plain.parallel),
         timeout_ms: body.timeout.map_or(plain.timeout_ms, |timeout| timeout.ms),
         queue_max: body.queue_max.unwrap_or(plain.queue_max),
+        poll_ms: body.poll.map_or(plain.poll_ms, |poll| Some(poll.ms).filter(|&ms| ms > 0)),
+        reconcile_ms: body.reconcile.map(|every| every.ms).filter(|&ms| ms > 0),
         alarm_after_ms: body.alarm_after.map_or(plain.alarm_after_ms, |after| after.ms),
         ..plain
     })

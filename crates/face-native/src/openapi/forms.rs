@@ -1,7 +1,7 @@
 //! The schemas of parameters, by name. The descriptions are in the route table.
 
 use allod_core::alarm::AlarmKind;
-use allod_core::authority::ExternalState;
+use allod_core::authority::{ExternalState, LookUpState};
 use serde_json::json;
 use utoipa::openapi::schema::{
     Array, KnownFormat, Object, ObjectBuilder, OneOfBuilder, SchemaFormat, Type,
@@ -51,6 +51,7 @@ pub(super) fn form(operation: &str, name: &str) -> Option<RefOr<Schema>> {
         "expired" | "draining" | "keep_held" | "raised" | "dead" => {
             Object::with_type(Type::Boolean).into()
         }
+        "state" if operation == "listLookups" => words(&LookUpState::ALL.map(LookUpState::name)),
         "state" if operation == "listAuthorityClaims" => {
             words(&ExternalState::ALL.map(ExternalState::name))
         }

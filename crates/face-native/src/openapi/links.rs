@@ -6,11 +6,19 @@ use utoipa::openapi::link::Link;
 type LinkParam = (&'static str, &'static str);
 
 const POOL: LinkParam = ("pool", "$request.path.pool");
+const AUTHORITY: LinkParam = ("authority", "$request.path.authority");
 const KEY: LinkParam = ("key", "$request.path.key");
 const VALUE: LinkParam = ("value", "$response.body#/value");
 
 /// An operation, the operation that may follow it, and the parameters of the latter.
-const LINKS: [(&str, &str, &[LinkParam]); 9] = [
+const LINKS: [(&str, &str, &[LinkParam]); 16] = [
+    ("putLookup", "getLookup", &[AUTHORITY, KEY]),
+    ("putLookup", "deleteLookup", &[AUTHORITY, KEY]),
+    ("putAuthority", "putLookup", &[AUTHORITY]),
+    ("putAuthority", "listLookups", &[AUTHORITY]),
+    ("putAuthority", "getAuthority", &[AUTHORITY]),
+    ("putAuthority", "listAuthorityClaims", &[AUTHORITY]),
+    ("putAuthority", "deleteAuthority", &[AUTHORITY]),
     ("putPool", "getPool", &[POOL]),
     ("putPool", "listClaims", &[POOL]),
     ("putPool", "deletePool", &[POOL]),

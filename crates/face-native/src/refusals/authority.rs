@@ -21,6 +21,11 @@ pub(super) fn head(refusal: &AuthorityRefusal) -> Head {
         AuthorityRefusal::NeedsResolution { .. } => conflict("claim needs an operator"),
         AuthorityRefusal::ReferenceUnknown { .. } => not_found("reference not found"),
         AuthorityRefusal::NothingToResolve { .. } => conflict("nothing to resolve"),
+        AuthorityRefusal::LookUpUnknown { .. } => not_found("look-up not found"),
+        AuthorityRefusal::LookUpVersionDiffers { .. } => differs("look-up version differs"),
+        AuthorityRefusal::NothingToAccept { .. } => conflict("nothing to accept"),
+        AuthorityRefusal::NotReconciling { .. } => conflict("reconciliation is not wanted"),
+        AuthorityRefusal::FindingUnknown { .. } => not_found("finding not found"),
     }
 }
 
@@ -46,6 +51,13 @@ pub(super) fn members(refusal: &AuthorityRefusal) -> RefusalMembers<'_> {
         | AuthorityRefusal::NeedsResolution { pool, key } => {
             RefusalMembers { pool: Some(pool), key: Some(key), ..none }
         }
-        AuthorityRefusal::NothingToResolve { .. } => none,
+        AuthorityRefusal::LookUpVersionDiffers { actual, .. } => {
+            RefusalMembers { actual: *actual, ..none }
+        }
+        AuthorityRefusal::NothingToResolve { .. }
+        | AuthorityRefusal::LookUpUnknown { .. }
+        | AuthorityRefusal::NothingToAccept { .. }
+        | AuthorityRefusal::NotReconciling { .. }
+        | AuthorityRefusal::FindingUnknown { .. } => none,
     }
 }

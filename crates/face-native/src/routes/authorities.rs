@@ -5,8 +5,8 @@ use http::Method;
 
 use super::specs::*;
 use super::{RouteEntry, boxed};
-use crate::authorities;
 use crate::scope::ScopeRule;
+use crate::{authorities, reconcile};
 
 pub(super) static TABLE: &[RouteEntry] = &[
     RouteEntry {
@@ -94,6 +94,61 @@ pub(super) static TABLE: &[RouteEntry] = &[
                 PROBLEM,
                 "The claim needs no resolution, or its value is still being released.",
             ),
+        ],
+    },
+    RouteEntry {
+        method: Method::POST,
+        path: "/v1/authorities/{authority}/reconcile",
+        access: Access::Admin,
+        scope: ScopeRule::AllPools,
+        run: |native, call| boxed(reconcile::post(native, call)),
+        name: "reconcileAuthority",
+        summary: "Compare what an authority lists with what is held here; nothing is changed",
+        request: RequestSpec { headers: &[PREFER], ..PLAIN },
+        replies: &[
+            ReplySpec(200, RECONCILIATION, "The findings."),
+            ReplySpec(
+                202,
+                RECONCILIATION,
+                "The comparison has not ended within 60 seconds, or the time that Prefer names. The findings are the previous ones.",
+            ),
+            MALFORMED,
+            NO_AUTHORITY,
+        ],
+    },
+    RouteEntry {
+        method: Method::GET,
+        path: "/v1/authorities/{authority}/reconcile",
+        access: Access::Read,
+        scope: ScopeRule::AllPools,
+        run: |native, call| boxed(reconcile::get(native, call)),
+        name: "getReconciliation",
+        summary: "Get the findings of the last reconciliation",
+        request: RequestSpec { headers: &[PREFER], ..READ },
+        replies: &[
+            ReplySpec(200, RECONCILIATION, "The last reconciliation."),
+            MALFORMED,
+            ReplySpec(404, PROBLEM, "The authority does not exist, or has not been reconciled."),
+        ],
+    },
+    RouteEntry {
+        method: Method::POST,
+        path: "/v1/authorities/{authority}/settle",
+        access: Access::Admin,
+        scope: ScopeRule::AllPools,
+        run: |native, call| boxed(reconcile::settle(native, call)),
+        name: "settleFindings",
+        summary: "Adopt, release or forget findings of the last reconciliation, one or all of a class",
+        request: RequestSpec { body: Some("SettleBody"), ..PLAIN },
+        replies: &[
+            ReplySpec(200, Some("SettleAnswer"), "What became of the findings."),
+            MALFORMED,
+            ReplySpec(
+                404,
+                PROBLEM,
+                "The authority or the pool does not exist, or nothing was found for the reference.",
+            ),
+            ReplySpec(409, PROBLEM, "The finding cannot be settled like this."),
         ],
     },
 ];

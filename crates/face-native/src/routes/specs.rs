@@ -68,6 +68,8 @@ pub(super) const GUARDED_PUT: RequestSpec =
 
 pub(super) const PROBLEM: Option<&str> = Some("Problem");
 pub(super) const CLAIM: Option<&str> = Some("Claim");
+pub(super) const RECONCILIATION: Option<&str> = Some("Reconciliation");
+pub(super) const LOOK_UP: Option<&str> = Some("LookUp");
 pub(super) const AUTHORITY: Option<&str> = Some("Authority");
 
 pub(super) const MALFORMED: ReplySpec =
@@ -79,6 +81,7 @@ pub(super) const UNKNOWN_NAME: ReplySpec = ReplySpec(
 );
 pub(super) const NO_POOL: ReplySpec = ReplySpec(404, PROBLEM, "The pool does not exist.");
 pub(super) const NO_AUTHORITY: ReplySpec = ReplySpec(404, PROBLEM, "The authority does not exist.");
+pub(super) const NO_LOOK_UP: ReplySpec = ReplySpec(404, PROBLEM, "The look-up does not exist.");
 pub(super) const NOT_HELD: ReplySpec =
     ReplySpec(404, PROBLEM, "The pool does not exist, or the key holds nothing.");
 pub(super) const KEPT: ReplySpec = ReplySpec(

@@ -1,7 +1,8 @@
 //! Translates authorities and their claims, and says how much of an authority's errors a client may read.
 
 use allod_core::authority::{
-    Authority, ExternalClaim, ExternalProgress, ExternalState, Protocol, RefusalCode, SqlStatements,
+    AuthoritySpec, ExternalClaim, ExternalCounts, ExternalProgress, ExternalState, LookUpCounts,
+    LookUpState, Protocol, RefusalCode, SqlStatements,
 };
 use allod_core::receipt::ClaimIn;
 use allod_core::view::authority::{authorities, pool_count};
@@ -118,7 +119,8 @@ const OLDEST_EXAMINED: usize = 100;
 pub(crate) struct AuthorityStatus {
     condition: &'static str,
     pools: usize,
-    counts: allod_core::authority::ExternalCounts,
+    counts: ExternalCounts,
+    lookups: LookUpCounts,
     oldest_ms: Option<u64>,
     last_error: Option<String>,
     oldest: Option<FoundClaim>,
@@ -130,16 +132,16 @@ impl AuthorityStatus {
     pub(crate) fn of(
         snapshot: &Snapshot<'_>,
         name: &str,
-        authority: &Authority,
+        spec: &AuthoritySpec,
         detail: ReasonDetail,
     ) -> AuthorityStatus {
         let Snapshot { state, now_ms, .. } = *snapshot;
         let (all, pools) = (authorities(state), pool_count(state, name));
-        let counts = all.counts(name);
+        let (counts, lookups) = (all.counts(name), all.lookup_counts(name));
         let failed = all.open(name).take(OLDEST_EXAMINED).find_map(|claim| {
             reason(&claim.progress, detail).filter(|_| claim.progress.attempts > 0)
         });
-        let busy = counts.of(ExternalState::Wanted) >= authority.spec.queue_max;
+        let busy = counts.of(ExternalState::Wanted) >= spec.queue_max;
         let condition = match failed {
             _ if busy => "busy",
             Some(_) => "failing",
@@ -149,16 +151,25 @@ impl AuthorityStatus {
         let oldest =
             all.open(name).next().map(|claim| FoundClaim::of_external(snapshot.state, claim));
         let last_error = failed.map(str::to_owned);
-        AuthorityStatus { condition, pools, counts, oldest_ms, last_error, oldest, now_ms, detail }
+        AuthorityStatus {
+            condition,
+            pools,
+            counts,
+            lookups,
+            oldest_ms,
+            last_error,
+            oldest,
+            now_ms,
+            detail,
+        }
     }
 }
 
 pub(crate) fn authority<'a>(
     name: &'a str,
-    authority: &'a Authority,
+    (generation, spec): (u64, &'a AuthoritySpec),
     status: &'a AuthorityStatus,
 ) -> wire::Authority<'a> {
-    let spec = &authority.spec;
     let (pool, sql) = match &spec.protocol {
         Protocol::Http => (None, None),
         Protocol::Allod { pool } => (Some(&**pool), None),
@@ -170,7 +181,7 @@ pub(crate) fn authority<'a>(
     let count = |state| status.counts.of(state);
     wire::Authority {
         name,
-        generation: authority.generation,
+        generation,
         kind: spec.protocol.name(),
         url: &spec.url,
         pool,
@@ -185,6 +196,8 @@ pub(crate) fn authority<'a>(
         timeout: Seconds { ms: spec.timeout_ms },
         queue_max: spec.queue_max,
         alarm_after: Seconds { ms: spec.alarm_after_ms },
+        poll: Seconds { ms: spec.poll_ms.unwrap_or(0) },
+        reconcile: Seconds { ms: spec.reconcile_ms.unwrap_or(0) },
         state: status.condition,
         pools: status.pools,
         wanted: count(ExternalState::Wanted),
@@ -193,6 +206,8 @@ pub(crate) fn authority<'a>(
         stuck: count(ExternalState::Stuck),
         conflicts: count(ExternalState::Conflict),
         releasing: count(ExternalState::Releasing),
+        lookups: status.lookups.total(),
+        drifted: status.lookups.of(LookUpState::Drifted),
         oldest_seconds: status.oldest_ms.map(|ms| Seconds { ms }),
         last_error: status.last_error.as_deref(),
         oldest: status

@@ -190,7 +190,35 @@ fn one<'a>(
 
 fn authority(event: &AuthorityEvent, reasons: ReasonDetail) -> Option<ChangeEvent<'_>> {
     Some(match event {
-        AuthorityEvent::IdentityDrawn(_) => return None,
+        AuthorityEvent::IdentityDrawn(_)
+        | AuthorityEvent::LookUpChecked(_)
+        | AuthorityEvent::LookUpsRefreshed(_) => return None,
+        AuthorityEvent::LookUpChanged(event) => ChangeEvent::LookupChanged {
+            authority: &event.look_up.authority,
+            key: &event.look_up.key,
+            state: event.look_up.state.name(),
+            policy: event.look_up.policy.name(),
+            version: event.look_up.version,
+        },
+        AuthorityEvent::ReconciliationWanted(event) => {
+            ChangeEvent::ReconciliationWanted { authority: &event.authority, number: event.number }
+        }
+        AuthorityEvent::ReconciliationEnded(event) => ChangeEvent::ReconciliationEnded {
+            authority: &event.authority,
+            number: event.number,
+            state: event.state.name(),
+            orphans: event.findings.counts.orphans,
+            missing: event.findings.counts.missing,
+            drifted: event.findings.counts.drifted,
+            conflicts: event.findings.counts.conflicts,
+        },
+        AuthorityEvent::FindingSettled(event) => ChangeEvent::FindingSettled {
+            authority: &event.authority,
+            reference: UuidText(event.reference),
+        },
+        AuthorityEvent::LookUpRemoved(event) => {
+            ChangeEvent::LookupRemoved { authority: &event.authority, key: &event.key }
+        }
         AuthorityEvent::Defined(event) => {
             ChangeEvent::AuthorityDefined { authority: &event.name, generation: event.generation }
         }

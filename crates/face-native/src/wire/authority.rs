@@ -25,7 +25,7 @@ pub(crate) enum ProtocolName {
 pub(crate) struct AuthorityBody {
     pub kind: ProtocolName,
     /// `http://…` or `https://…`, for `sql` `postgres://…`. Without a password.
-    #[schema(min_length = 1)]
+    #[schema(pattern = "^(https?|postgres(ql)?)://.+")]
     pub url: String,
     /// `allod`: the pool of the other server.
     pub pool: Option<String>,
@@ -54,6 +54,10 @@ pub(crate) struct AuthorityBody {
     pub queue_max: Option<u64>,
     /// A claim or release that waits for longer raises an alarm. Default: 300.
     pub alarm_after: Option<Seconds>,
+    /// How often look-ups are asked again. Default: 300; 0: only on request.
+    pub poll: Option<Seconds>,
+    /// How often the authority is reconciled. Default: 0: only on request.
+    pub reconcile: Option<Seconds>,
 }
 
 fn protocol() -> Schema {
@@ -94,6 +98,10 @@ pub(crate) struct Authority<'a> {
     pub timeout: Seconds,
     pub queue_max: u64,
     pub alarm_after: Seconds,
+    /// How often look-ups are asked again; 0: only on request.
+    pub poll: Seconds,
+    /// How often the authority is reconciled; 0: only on request.
+    pub reconcile: Seconds,
     /// `ok`; `failing`: an attempt of one of the oldest open claims has failed; `busy`: as many claims wait as `queue_max`
     /// allows.
     #[schema(schema_with = authority_state)]
@@ -111,6 +119,10 @@ pub(crate) struct Authority<'a> {
     pub conflicts: u64,
     /// Releases that the authority has not confirmed yet.
     pub releasing: u64,
+    /// How many look-ups there are.
+    pub lookups: u64,
+    /// Look-ups for which the authority has another value.
+    pub drifted: u64,
     /// The age of the oldest claim or release that waits for the authority; null: there is none.
     pub oldest_seconds: Option<Seconds>,
     /// Why the last attempt of one of the oldest open claims failed; null: none has failed. Shortened for clients that are

@@ -245,6 +245,37 @@ pub(crate) enum ChangeEvent<'a> {
         owner: &'a str,
         reference: UuidText,
     },
+    /// A look-up was requested, or has another state, value or policy.
+    LookupChanged {
+        authority: &'a str,
+        key: &'a str,
+        state: &'static str,
+        policy: &'static str,
+        version: u64,
+    },
+    LookupRemoved {
+        authority: &'a str,
+        key: &'a str,
+    },
+    ReconciliationWanted {
+        authority: &'a str,
+        number: u64,
+    },
+    /// A reconciliation has ended. The numbers are those of its findings.
+    ReconciliationEnded {
+        authority: &'a str,
+        number: u64,
+        state: &'static str,
+        orphans: u64,
+        missing: u64,
+        drifted: u64,
+        conflicts: u64,
+    },
+    /// An operator has settled a finding of the last reconciliation.
+    FindingSettled {
+        authority: &'a str,
+        reference: UuidText,
+    },
     /// An alarm was raised or cleared.
     AlarmChanged {
         /// The pool, the service or the authority.

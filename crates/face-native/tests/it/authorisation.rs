@@ -11,7 +11,7 @@ use allod_core::view;
 use allod_edge::auth::{Secret, TokenEntry};
 use allod_edge::{Access, App, Exporter, Guard, HttpLimits, Ready, Role, Route, Tokens};
 use allod_engine::{Config, Engine, Handle};
-use allod_face_native::{Native, RouteRule, ScopeRule, rules};
+use allod_face_native::{Native, RouteRule, ScopeRule, WaitLimits, rules};
 use allod_journal::checkpoint::MemoryCheckpoints;
 use allod_journal::memory::MemoryStorage;
 use http::{Method, Request};
@@ -72,6 +72,11 @@ fn edge_routes() -> Vec<Route> {
 
 impl Fixture {
     async fn new() -> Fixture {
+        Fixture::waiting(WaitLimits::default()).await
+    }
+
+    /// With other limits of the time that requests wait for an authority.
+    async fn waiting(wait: WaitLimits) -> Fixture {
         let journal = Arc::new(MemoryStorage::new().open());
         let checkpoints = Arc::new(MemoryCheckpoints::new());
         let folder = tempfile::tempdir().unwrap();
@@ -94,7 +99,7 @@ impl Fixture {
             handle.clone(),
             vec![("key_bytes_max", 1024)],
             Default::default(),
-            Default::default(),
+            wait,
             Default::default(),
         );
         let (mut tokens, mut file) = (Vec::new(), String::new());
@@ -118,6 +123,17 @@ impl Fixture {
         let (status, reply) =
             world.ask(admin, &Method::PUT, "/v1/authorities/inventory", AUTHORITY).await;
         assert_eq!(status, 201, "{reply}");
+        // A look-up that has drifted, so that it can be accepted.
+        let look_up = tokio::spawn(put_look_up(world.handle.clone()));
+        let (status, reply) = world.ask(admin, &Method::PUT, LOOK_UP, r#"{"policy":"ask"}"#).await;
+        assert!((200..300).contains(&status), "{reply}");
+        look_up.await.unwrap();
+        // Findings, so that they can be settled. A later reconciliation is not waited for.
+        let found = tokio::spawn(find_orphan(world.handle.clone()));
+        let path = "/v1/authorities/inventory/reconcile";
+        let (status, reply) = world.ask(admin, &Method::POST, path, "").await;
+        assert!((200..300).contains(&status), "{reply}");
+        found.await.unwrap();
         for tenant in ["a", "b"] {
             let pool = format!("/v1/pools/tenant-{tenant}%2Fvlans-outside");
             let body = r#"{"kind":"id32","authority":"inventory"}"#;
@@ -172,7 +188,19 @@ const NOTICE: &str = "NOTICE";
 /// Placeholder for the reference of the claim in `tenant-a/vlans-outside`.
 const REFERENCE: &str = "REFERENCE";
 const AUTHORITY: &str = r#"{"kind":"http","url":"http://127.0.0.1:9"}"#;
+const LOOK_UP: &str = "/v1/lookups/inventory/site";
 const POOL: &str = r#"{"kind":"id32","ranges":["1-9"]}"#;
+
+/// The answers of the authority to the look-up.
+async fn put_look_up(handle: Handle) {
+    for report in ["seen 1", "seen 2"] {
+        reported::report(&handle, &format!("lookup inventory site {report}")).await;
+    }
+}
+
+async fn find_orphan(handle: Handle) {
+    reported::report(&handle, "reconciled inventory orphan 9").await;
+}
 
 /// A valid request to the route, for the pool `tenant-a/vlans`.
 fn sample(rule: &RouteRule) -> (String, &'static str) {
@@ -192,6 +220,12 @@ fn sample(rule: &RouteRule) -> (String, &'static str) {
         "putAuthority" => AUTHORITY,
         "deleteAuthority" => return (path.replace("inventory", "unused"), ""),
         "resolveClaim" => r#"{"gone":true}"#,
+        "reconcileAuthority" => "",
+        "settleFindings" => {
+            r#"{"reference":"5d3c1f0a-7be2-8a41-9c6d-000000000009","action":"release"}"#
+        }
+        _ if path.starts_with("/v1/lookups/") => return (path.replace("held", "site"), ""),
+        "postHints" => r#"{"keys":["site"]}"#,
         "postTransaction" => {
             r#"{"ops":[{"check":{"pool":{"pool":"tenant-a/vlans"}}},{"claim":{"pool":"tenant-a/vlans","key":"new"}}]}"#
         }
@@ -246,7 +280,8 @@ async fn every_route_enforces_its_access_and_scope() {
         let (path, body) = sample(&rule);
         for caller in callers() {
             // Each in its own fixture, because callers delete things.
-            let world = Fixture::new().await;
+            let wait = WaitLimits { wait_ms_max: 50, ..WaitLimits::default() };
+            let world = Fixture::waiting(wait).await;
             let what = format!("{} {path} by {caller:?}", rule.method);
             let reference =
                 reported::reference(&world.handle, "tenant-a/vlans-outside", "wanted").await;

@@ -74,6 +74,7 @@ fn type_name(kind: AlarmKind, ids: bool) -> &'static str {
         (AlarmKind::Overdue, _) => "authority-overdue",
         (AlarmKind::Stuck, _) => "authority-claim-stuck",
         (AlarmKind::Conflict, _) => "authority-claim-in-conflict",
+        (AlarmKind::Drifted, _) => "authority-drifted",
     }
 }
 
@@ -90,6 +91,7 @@ pub(super) fn severity_and_text(kind: AlarmKind) -> (&'static str, &'static str)
         AlarmKind::Overdue => ("major", "Authority has not answered for too long"),
         AlarmKind::Stuck => ("major", "Outcome of a request to the authority is unknown"),
         AlarmKind::Conflict => ("major", "Authority has granted a value that is in use"),
+        AlarmKind::Drifted => ("major", "Authority has another value for a look-up"),
     }
 }
 

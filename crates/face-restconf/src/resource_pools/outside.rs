@@ -184,7 +184,7 @@ fn collect(schema: &Schema, above: &str, nodes: &[DataNode], all: &mut Vec<(Stri
     for node in nodes {
         let path = format!("{above}/{}", schema.node(node.schema).name);
         match node.value() {
-            Some(value) => all.push((path, spelled(value).into())),
+            Some(value) => all.push((path, spelled(value))),
             None => collect(schema, &path, node.children(), all),
         }
     }

@@ -8,12 +8,18 @@
 //! - `lane`: what is known about one authority
 //! - `remote`: the connection to it
 //! - `attempt`: one attempt for one claim
+//! - `lookups`: one check of a look-up
+//! - `reconciliation`: lists the grants of an authority and compares them with the claims here
+//! - `scan`: finds what is due at one authority
 //! - `metrics`
 
 mod attempt;
 mod lane;
+mod lookups;
 mod metrics;
+mod reconciliation;
 mod remote;
+mod scan;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,26 +27,22 @@ use std::time::{Duration, Instant};
 
 use allod_core::authority::command::Report;
 use allod_core::authority::{ExternalClaim, ExternalState};
-use allod_core::capacity::Uuid;
-use allod_core::value::Kind;
 use allod_core::view::{self, State};
-use allod_engine::{EngineError, Handle};
-use tokio::task::{Id, JoinHandle, JoinSet};
+use allod_engine::{EngineError, Handle, Snapshot};
+use tokio::sync::Notify;
+use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 use tracing::{error, info};
 
-use self::attempt::{Attempt, AttemptContext, AttemptEnd, situation, submit};
-use self::lane::{Lane, Started};
+use self::attempt::{Attempt, AttemptContext, AttemptEnd, submit};
+use self::lane::{Lane, Slot, Started, Subject};
 use self::metrics::AuthorityMetrics;
 use self::remote::{NotReady, Remote, prepare};
-use super::decision::{Earlier, NextStep, next_step, retry_after_ms};
+use self::scan::{LaneScan, LaneWork, SCAN_EVERY};
+use super::decision::retry_after_ms;
 use crate::limits::ReactorLimits;
 
 pub use self::remote::{AuthoritySettings, connect};
 
-/// The most claims of one authority that one scan looks at, besides those with an attempt in progress.
-const SCAN_MAX: usize = 512;
-/// The longest delay between two scans. Needed because there is no event when another server stops working.
-const SCAN_EVERY: Duration = Duration::from_secs(1);
 const PUBLISH_EVERY: Duration = Duration::from_millis(250);
 const PRUNE_EVERY: Duration = Duration::from_secs(10);
 /// How long to wait for the journal to be replayed.
@@ -72,19 +74,32 @@ impl AuthorityDriver {
 /// What a task is for.
 struct RunningTask {
     authority: Arc<str>,
-    claim: Uuid,
+    subject: Subject,
+}
+
+impl RunningTask {
+    /// Whether there is something to do about it.
+    fn is_due(&self, snapshot: &Snapshot<'_>) -> bool {
+        let due_ms = match &self.subject {
+            Subject::Claim(reference) => {
+                let claim = view::authority::authorities(snapshot.state).get(*reference);
+                let progress = claim.map(|claim| &claim.progress);
+                progress.filter(|it| it.state.is_open()).and_then(|it| it.due_ms)
+            }
+            Subject::LookUp(key) => {
+                let look_up = view::authority::lookup(snapshot.state, &self.authority, key);
+                // All may be due at once, whatever their own time is.
+                look_up.map(|look_up| look_up.due_ms.unwrap_or(0).min(snapshot.now_ms))
+            }
+            Subject::Reconciliation(_) => Some(0),
+        };
+        due_ms.is_some_and(|due_ms| due_ms <= snapshot.now_ms)
+    }
 }
 
 enum TaskEnd {
     Prepared(Result<Arc<Remote>, NotReady>),
     Attempted(AttemptEnd),
-}
-
-/// A claim to work on.
-struct DueClaim {
-    claim: Arc<ExternalClaim>,
-    kind: Kind,
-    earlier: Earlier,
 }
 
 struct Runner {
@@ -97,11 +112,16 @@ struct Runner {
     started: Option<Started>,
     published: Option<Instant>,
     pruned: Instant,
+    /// Other servers may work on the same claims.
+    is_shared: bool,
+    /// A request has ended.
+    freed: Arc<Notify>,
 }
 
 impl Runner {
     fn new(handle: Handle, settings: AuthoritySettings, limits: ReactorLimits) -> Runner {
         metrics::describe();
+        let is_shared = handle.is_shared();
         let answer_bytes_max = usize::try_from(limits.authority_answer_bytes_max);
         let answer_bytes_max = answer_bytes_max.unwrap_or(usize::MAX);
         Runner {
@@ -114,6 +134,8 @@ impl Runner {
             started: None,
             published: None,
             pruned: Instant::now(),
+            is_shared,
+            freed: Arc::default(),
         }
     }
 
@@ -122,24 +144,42 @@ impl Runner {
         loop {
             changes.borrow_and_update();
             let wait = self.work().unwrap_or(NOT_READY);
-            tokio::select! {
-                _ = changes.changed() => {}
-                Some(ended) = self.tasks.join_next_with_id() => {
-                    self.end(ended);
-                    while let Some(ended) = self.tasks.try_join_next_with_id() {
-                        self.end(ended);
+            let sleep = tokio::time::sleep(wait);
+            tokio::pin!(sleep);
+            loop {
+                tokio::select! {
+                    _ = changes.changed() => break,
+                    Some(ended) = self.tasks.join_next_with_id() => {
+                        if self.end_all(ended) {
+                            break;
+                        }
                     }
+                    () = self.freed.notified() => break,
+                    () = &mut sleep => break,
                 }
-                () = tokio::time::sleep(wait) => {}
             }
         }
+    }
+
+    /// Ends this task and all others that have ended. Returns whether there may be something to do.
+    fn end_all(&mut self, ended: Result<(Id, TaskEnd), JoinError>) -> bool {
+        let mut subjects = Vec::new();
+        let mut is_needed = self.end(ended, &mut subjects);
+        while let Some(ended) = self.tasks.try_join_next_with_id() {
+            is_needed |= self.end(ended, &mut subjects);
+        }
+        // Most changes of a claim have woken this task before. But a claim that changed during its attempt was left out.
+        is_needed
+            || self
+                .handle
+                .read(|snapshot| subjects.iter().any(|it| it.is_due(snapshot)))
+                .unwrap_or(true)
     }
 
     /// Starts what is due. Returns how long there is nothing to do.
     fn work(&mut self) -> Result<Duration, EngineError> {
         let handle = self.handle.clone();
-        let is_shared = handle.is_shared();
-        let now = Instant::now();
+        let (is_shared, now) = (self.is_shared, Instant::now());
         // The leader works at once; the others do only what is overdue.
         let patience_ms = if handle.leads() { 0 } else { self.limits.authority_takeover_ms };
         let (found, wait) = handle.read(|snapshot| {
@@ -200,47 +240,71 @@ impl Runner {
     }
 
     /// Starts attempts, or checks the connection first.
-    fn begin(&mut self, name: &Arc<str>, due: Vec<DueClaim>, now: Instant) {
+    fn begin(&mut self, name: &Arc<str>, due: Vec<LaneWork>, now: Instant) {
         let Some(lane) = self.lanes.get_mut(name) else { return };
         let mut due = due.into_iter();
         let remote = lane.remote.clone().filter(|_| !lane.is_doubtful);
         let is_old = remote.as_ref().is_none_or(|remote| remote.needs_check(now));
         if is_old && !lane.is_preparing {
             let Some(first) = due.next() else { return };
-            let claim = first.claim.request.reference;
-            lane.busy.insert(claim);
+            let subject = first.subject();
+            lane.busy.insert(subject.clone());
             lane.is_preparing = true;
             let prepare = Prepare {
                 handle: self.handle.clone(),
                 settings: self.settings.clone(),
                 limits: self.limits,
                 authority: lane.authority.clone(),
+                name: name.clone(),
                 metrics: lane.metrics.clone(),
                 before: lane.remote.clone(),
                 again: lane.is_doubtful,
-                claim: first.claim,
+                work: first,
+                _slot: lane.slot(&self.freed),
             };
             let task = self.tasks.spawn(async { TaskEnd::Prepared(prepare.run().await) });
-            self.running.insert(task.id(), RunningTask { authority: name.clone(), claim });
+            self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
         }
         let Some(remote) = remote else { return };
         let context = Arc::new(AttemptContext {
             handle: self.handle.clone(),
             remote,
-            spec: lane.authority.spec.clone(),
+            authority: lane.authority.clone(),
             limits: self.limits,
             metrics: lane.metrics.clone(),
         });
         for due in due {
-            let claim = due.claim.request.reference;
-            lane.busy.insert(claim);
-            let attempt = Attempt::new(context.clone(), due.claim, due.kind, due.earlier);
-            let task = self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) });
-            self.running.insert(task.id(), RunningTask { authority: name.clone(), claim });
+            let subject = due.subject();
+            lane.busy.insert(subject.clone());
+            let context = context.clone();
+            let slot = || lane.slot(&self.freed);
+            let task = match due {
+                LaneWork::Claim { claim, kind, earlier } => {
+                    let attempt = Attempt::new(context, claim, kind, earlier, slot());
+                    self.tasks.spawn(async { TaskEnd::Attempted(attempt.make().await) })
+                }
+                LaneWork::LookUp(look_up) => {
+                    let check = lookups::check(context, look_up, slot());
+                    self.tasks.spawn(async { TaskEnd::Attempted(check.await) })
+                }
+                LaneWork::Reconcile(number) => {
+                    let run = reconciliation::run(context, name.clone(), number);
+                    self.tasks.spawn(async {
+                        run.await;
+                        TaskEnd::Attempted(AttemptEnd::default())
+                    })
+                }
+            };
+            self.running.insert(task.id(), RunningTask { authority: name.clone(), subject });
         }
     }
 
-    fn end(&mut self, ended: Result<(Id, TaskEnd), tokio::task::JoinError>) {
+    /// Returns whether there may be something to do, whatever the subject is.
+    fn end(
+        &mut self,
+        ended: Result<(Id, TaskEnd), JoinError>,
+        subjects: &mut Vec<RunningTask>,
+    ) -> bool {
         let (id, ended) = match ended {
             Ok((id, ended)) => (id, Some(ended)),
             Err(error) => {
@@ -248,98 +312,60 @@ impl Runner {
                 (error.id(), None)
             }
         };
-        let Some(RunningTask { authority, claim }) = self.running.remove(&id) else { return };
-        let Some(lane) = self.lanes.get_mut(&authority) else { return };
-        lane.busy.remove(&claim);
+        let Some(task) = self.running.remove(&id) else { return true };
+        let Some(lane) = self.lanes.get_mut(&task.authority) else { return true };
+        let subject = task.subject.clone();
+        subjects.push(task);
+        lane.busy.remove(&subject);
+        let mut is_needed = lane.is_saturated();
         let (now, pause_ms_max) = (Instant::now(), self.limits.authority_pause_ms_max);
         match ended {
             Some(TaskEnd::Prepared(Ok(remote))) => {
+                is_needed = true;
                 lane.is_preparing = false;
                 lane.is_doubtful = !remote.is_for(&lane.authority);
                 lane.remote = Some(remote);
             }
             Some(TaskEnd::Prepared(Err(not_ready))) => {
                 lane.is_preparing = false;
+                is_needed = true;
                 lane.has_failed(now, not_ready.after, pause_ms_max);
             }
             Some(TaskEnd::Attempted(end)) => {
                 if end.is_unsettled {
-                    lane.note_unsettled(claim, now);
+                    lane.note_unsettled(&subject, now);
                 }
                 match end.trouble {
                     Some(after) => lane.has_failed(now, after, pause_ms_max),
                     None if end.has_answered => lane.has_answered(now),
                     None => {}
                 }
+                is_needed |= end.trouble.is_some();
             }
             // The outcome is unknown after a panic.
             None => {
                 lane.is_preparing = false;
-                lane.note_unsettled(claim, now);
+                lane.note_unsettled(&subject, now);
                 lane.has_failed(now, None, pause_ms_max);
+                is_needed = true;
             }
         }
+        is_needed
     }
 }
 
-/// Finds what is due at one authority.
-struct LaneScan<'a> {
-    state: &'a State,
-    name: &'a Arc<str>,
-    /// What was due before this time.
-    due_ms: u64,
-    now: Instant,
-    started: Started,
-}
-
-impl LaneScan<'_> {
-    /// The claims to work on now, and how long there is nothing more to do.
-    fn run(&self, lane: &mut Lane, now_ms: u64) -> (Vec<DueClaim>, Duration) {
-        let authorities = view::authority::authorities(self.state);
-        let mut wait = SCAN_EVERY;
-        if let Some(due_ms) = authorities.due_after(self.name, self.due_ms) {
-            wait = wait.min(Duration::from_millis(due_ms - self.due_ms));
-        }
-        if let Some(until) = lane.paused_until(self.now) {
-            return (Vec::new(), wait.min(until - self.now));
-        }
-        let free = lane.free(self.now);
-        let mut found = Vec::new();
-        let ready = authorities.ready_from(self.name, (0, Uuid(0)), self.due_ms);
-        let remote = lane.remote.clone();
-        for claim in ready.take(SCAN_MAX + lane.busy.len()) {
-            if found.len() >= free {
-                break;
-            }
-            if lane.busy.contains(&claim.request.reference) {
-                continue;
-            }
-            let Some(kind) = view::authority::pool_kind(self.state, &claim.request.pool) else {
-                continue;
-            };
-            let (earlier, until) = lane.earlier(claim, &self.started, self.now, now_ms);
-            if let Some(remote) = &remote
-                && next_step(&situation(claim, remote, earlier), None) == NextStep::Wait
-            {
-                wait = wait.min(until.saturating_duration_since(self.now));
-                continue;
-            }
-            found.push(DueClaim { claim: claim.clone(), kind, earlier });
-        }
-        (found, wait)
-    }
-}
-
-/// Checks the connection. If it cannot be used, the claim that needed it has failed.
+/// Checks the connection. If it cannot be used, the work that needed it has failed.
 struct Prepare {
     handle: Handle,
     settings: Arc<AuthoritySettings>,
     limits: ReactorLimits,
     authority: Arc<allod_core::authority::Authority>,
+    name: Arc<str>,
     metrics: Arc<AuthorityMetrics>,
     before: Option<Arc<Remote>>,
     again: bool,
-    claim: Arc<ExternalClaim>,
+    work: LaneWork,
+    _slot: Slot,
 }
 
 impl Prepare {
@@ -354,7 +380,19 @@ impl Prepare {
     }
 
     async fn failed(&self, not_ready: &NotReady) {
-        let ExternalClaim { request, progress } = &*self.claim;
+        let claim = match &self.work {
+            LaneWork::Claim { claim, .. } => claim,
+            LaneWork::LookUp(look_up) => {
+                let NotReady { message, after } = not_ready;
+                let report = lookups::failed(&self.handle, &self.limits, look_up, message, *after);
+                return lookups::submit(&self.handle, look_up, report).await;
+            }
+            LaneWork::Reconcile(number) => {
+                let report = reconciliation::failed(&self.name, &not_ready.message);
+                return reconciliation::submit(&self.handle, &self.name, *number, report).await;
+            }
+        };
+        let ExternalClaim { request, progress } = &**claim;
         let (authority, reason) = (&request.authority, &not_ready.message);
         info!(%authority, reason, "an authority cannot be used at present, will retry");
         let limits = &self.limits;

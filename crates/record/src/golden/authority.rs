@@ -1,13 +1,17 @@
 //! Samples of authorities and their claims.
 
+use std::sync::Arc;
+
 use allod_core::alarm::{AlarmChanged, AlarmKind, AlarmPurged};
 use allod_core::authority::event::{
     AuthorityDefined, AuthorityRemoved, ClaimProgressed, ClaimWanted, ExternalClaimClosed,
-    IdentityDrawn,
+    FindingSettled, IdentityDrawn, LookUpChanged, LookUpChecked, LookUpRemoved, LookUpsRefreshed,
+    ReconciliationEnded, ReconciliationWanted,
 };
 use allod_core::authority::{
-    AuthoritySpec, ExternalProgress, ExternalRequest, ExternalState, Protocol, RefusalCode,
-    SqlStatements,
+    AuthoritySpec, ConflictFound, DriftPolicy, Drifted, ExternalProgress, ExternalRequest,
+    ExternalState, FindingCounts, Findings, LookUp, LookUpState, Missing, Orphan, Protocol,
+    ReconciliationState, RefusalCode, Seen, SqlStatements,
 };
 use allod_core::capacity::Uuid;
 use allod_core::claim::{ClaimParams, Want};
@@ -68,6 +72,27 @@ pub(super) fn all() -> Vec<(&'static str, Sample)> {
             ),
         ),
         ("61-identity_drawn-v1", event(IdentityDrawn { identity: 0x0123_4567 }.into())),
+        ("62-lookup_changed-v1", event(LookUpChanged { look_up: look_up() }.into())),
+        ("63-lookup_checked-v1", event(checked().into())),
+        (
+            "70-lookup_removed-v1",
+            event(LookUpRemoved { authority: "ipam".into(), key: "site/north".into() }.into()),
+        ),
+        (
+            "71-lookups_refreshed-v1",
+            event(LookUpsRefreshed { authority: "ipam".into(), position: 8 }.into()),
+        ),
+        (
+            "72-reconciliation_wanted-v1",
+            event(
+                ReconciliationWanted { authority: "ipam".into(), number: 11, at_ms: 4_000 }.into(),
+            ),
+        ),
+        ("73-reconciliation_ended-v1", event(reconciled().into())),
+        (
+            "74-finding_settled-v1",
+            event(FindingSettled { authority: "ipam".into(), reference: REFERENCE }.into()),
+        ),
         (
             "65-checkpoint_pool-v4",
             Sample::Checkpoint(
@@ -148,5 +173,76 @@ fn refused() -> ClaimProgressed {
         key: "vm-1".into(),
         owner: "team-a".into(),
         progress,
+    }
+}
+
+fn look_up() -> LookUp {
+    LookUp {
+        authority: "ipam".into(),
+        key: "site/north".into(),
+        policy: DriftPolicy::Ask,
+        state: LookUpState::Drifted,
+        version: 9,
+        value: Some("{\"vlan\":17}".into()),
+        value_version: Some("3".into()),
+        resolved_ms: Some(1_000),
+        seen: Some(Seen {
+            value: Some("{\"vlan\":18}".into()),
+            version: Some("4".into()),
+            at_ms: 2_000,
+        }),
+        reason: None,
+        attempts: 0,
+        since_ms: 900,
+        due_ms: Some(302_000),
+        checked: 9,
+    }
+}
+
+fn checked() -> LookUpChecked {
+    LookUpChecked {
+        authority: "ipam".into(),
+        key: "site/north".into(),
+        checked: 10,
+        due_ms: Some(303_000),
+        attempts: 2,
+        reason: Some("timeout".into()),
+    }
+}
+
+fn reconciled() -> ReconciliationEnded {
+    let (pool, key): (Arc<str>, Arc<str>) = ("lab".into(), "vm-1".into());
+    let value: Arc<str> = "10.0.0.1".into();
+    let findings = Findings {
+        orphans: vec![Orphan {
+            reference: Uuid(1),
+            value: value.clone(),
+            handle: Some("17".into()),
+            own: true,
+        }],
+        missing: vec![Missing {
+            reference: Uuid(2),
+            pool: pool.clone(),
+            key: key.clone(),
+            value: value.clone(),
+        }],
+        drifted: vec![Drifted {
+            reference: Uuid(3),
+            pool: pool.clone(),
+            key: key.clone(),
+            value: value.clone(),
+            seen: "10.0.0.2".into(),
+        }],
+        conflicts: vec![ConflictFound { reference: Uuid(4), value, pool, key }],
+        counts: FindingCounts { orphans: 1001, missing: 1, drifted: 1, conflicts: 1 },
+    };
+    ReconciliationEnded {
+        authority: "ipam".into(),
+        number: 11,
+        state: ReconciliationState::Failed,
+        at_ms: 5_000,
+        position: 12,
+        findings: Arc::new(findings),
+        reason: Some("timeout".into()),
     }
 }

@@ -18,6 +18,7 @@ use crate::checkpoint::{CheckpointPart, Header};
 use allod_core::state::restore::PoolImage;
 
 #[derive(Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there are few samples")]
 pub(super) enum Sample {
     /// A body of one item.
     Item(Item),

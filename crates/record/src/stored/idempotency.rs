@@ -146,6 +146,10 @@ fn outcome_v1(outcome: &Outcome) -> Option<OutcomeV1<'_>> {
         | Outcome::AuthorityPut { .. }
         | Outcome::AuthorityDeleted { .. }
         | Outcome::External(_)
+        | Outcome::LookUp(_)
+        | Outcome::LookUpDeleted { .. }
+        | Outcome::LookUpsRefreshed
+        | Outcome::Reconciling { .. }
         | Outcome::Reported { .. }
         | Outcome::Found(_) => return None,
     })

@@ -7,7 +7,9 @@ use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
 
 use allod_core::alarm::AlarmKind;
-use allod_core::authority::{ExternalState, RefusalCode};
+use allod_core::authority::{
+    DriftPolicy, ExternalState, LookUpState, ReconciliationState, RefusalCode,
+};
 use allod_core::capacity::Reclaim;
 use allod_core::claim::Parity;
 use allod_core::event::ReleaseCause;
@@ -105,6 +107,7 @@ numbered!(AlarmKindV1(AlarmKind) {
     7 => Overdue,
     8 => Stuck,
     9 => Conflict,
+    10 => Drifted,
 });
 
 numbered!(ExternalStateV1(ExternalState) {
@@ -120,6 +123,25 @@ numbered!(RefusalCodeV1(RefusalCode) {
     0 => Taken,
     1 => Exhausted,
     2 => Differs,
+});
+
+numbered!(DriftPolicyV1(DriftPolicy) {
+    0 => Pin,
+    1 => Follow,
+    2 => Ask,
+});
+
+numbered!(LookUpStateV1(LookUpState) {
+    0 => Wanted,
+    1 => Resolved,
+    2 => Drifted,
+    3 => Unknown,
+});
+
+numbered!(ReconciliationStateV1(ReconciliationState) {
+    0 => Wanted,
+    1 => Done,
+    2 => Failed,
 });
 
 numbered!(ReleaseCauseV1(ReleaseCause) {

@@ -209,6 +209,7 @@ pub(crate) struct CheckpointPoolV5<'a> {
     #[serde(borrow)]
     config: RequestPoolV2<'a>,
     changed: u64,
+    authority: Option<&'a str>,
 }
 
 impl<'a> CheckpointPoolV5<'a> {
@@ -217,13 +218,14 @@ impl<'a> CheckpointPoolV5<'a> {
         let (config, changed) = image.requests.as_ref().filter(|(config, _)| has_more(config))?;
         let (pool, config) = (CheckpointPoolV1::store(image), StoredForm::store(config));
         let account = StoredForm::store(&image.blocks);
-        Some(CheckpointPoolV5 { pool, account, config, changed: *changed })
+        let authority = image.spec.authority.as_deref();
+        Some(CheckpointPoolV5 { pool, account, config, changed: *changed, authority })
     }
 
     pub fn load(self) -> PoolImage {
         let config: RequestPool = self.config.load();
-        let mut image = self.pool.load();
-        image.spec.authority = config.authority().cloned();
+        let mut image: PoolImage = self.pool.load();
+        image.spec.authority = self.authority.map(Arc::from);
         PoolImage { blocks: self.account.load(), requests: Some((config, self.changed)), ..image }
     }
 }

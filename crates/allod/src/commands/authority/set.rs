@@ -25,7 +25,7 @@ Examples:
   allod pool set vlans --kind id32 --authority nautobot";
 
 /// The members of a definition; an answer of the server has others.
-const MEMBERS: [&str; 14] = [
+const MEMBERS: [&str; 16] = [
     "kind",
     "url",
     "pool",
@@ -40,6 +40,8 @@ const MEMBERS: [&str; 14] = [
     "timeout",
     "queue_max",
     "alarm_after",
+    "poll",
+    "reconcile",
 ];
 
 #[derive(Debug, Args)]
@@ -103,8 +105,16 @@ pub struct AuthoritySetArguments {
     #[arg(long, value_name = "TIME", value_parser = format::duration)]
     alarm_after: Option<Duration>,
 
+    /// How often look-ups are asked again; 0 for only on request
+    #[arg(long, value_name = "TIME", value_parser = format::duration)]
+    poll: Option<Duration>,
+
+    /// How often the authority is reconciled; 0 for only on request
+    #[arg(long, value_name = "TIME", value_parser = format::duration)]
+    reconcile: Option<Duration>,
+
     /// Replace the whole definition with the one in a JSON file; - for stdin
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "url", "pool", "find", "take", "release", "list", "lookup", "secret", "authority_ca", "parallel", "request_timeout", "queue_max", "alarm_after"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kind", "url", "pool", "find", "take", "release", "list", "lookup", "secret", "authority_ca", "parallel", "request_timeout", "queue_max", "alarm_after", "poll", "reconcile"])]
     file: Option<PathBuf>,
 
     /// Fail if the authority exists
@@ -197,6 +207,8 @@ impl AuthoritySetArguments {
             ("timeout", time(self.request_timeout)),
             ("queue_max", self.queue_max.map(Value::from)),
             ("alarm_after", time(self.alarm_after)),
+            ("poll", time(self.poll)),
+            ("reconcile", time(self.reconcile)),
         ];
         for (name, value) in given {
             match value {

@@ -47,7 +47,7 @@ impl Catch {
     /// Lets the request go on.
     pub fn release(self) {
         // Only a late request waits for it.
-        drop(self.release.send(()));
+        let _ = self.release.send(());
     }
 }
 
@@ -94,17 +94,17 @@ fn serve(stream: TcpStream, upstream: SocketAddr, traps: &Mutex<Vec<Trap>>) {
         };
         let moment = trap.as_ref().map(|trap| trap.moment);
         if let Some(trap) = trap.as_ref().filter(|_| moment == Some(Moment::Lost)) {
-            trap.caught.send(()).unwrap();
+            let _ = trap.caught.send(());
             return;
         }
         if let Some(trap) = trap.as_ref().filter(|_| moment == Some(Moment::Late)) {
-            trap.caught.send(()).unwrap();
-            drop(trap.release.recv());
+            let _ = trap.caught.send(());
+            let _ = trap.release.recv();
         }
         let body = (!body.is_empty()).then_some(body.as_str());
         let Ok(answer) = client.send(&method, &path, &[], body) else { return };
         if let Some(trap) = trap.as_ref().filter(|_| moment == Some(Moment::Done)) {
-            trap.caught.send(()).unwrap();
+            let _ = trap.caught.send(());
             return;
         }
         let (status, length) = (answer.status, answer.body.len());
@@ -116,7 +116,7 @@ fn serve(stream: TcpStream, upstream: SocketAddr, traps: &Mutex<Vec<Trap>>) {
         sent.extend(answer.body);
         let is_sent = stream.get_mut().write_all(&sent);
         if let Some(trap) = trap.filter(|_| moment == Some(Moment::Answered)) {
-            trap.caught.send(()).unwrap();
+            let _ = trap.caught.send(());
         }
         if is_sent.is_err() {
             return;

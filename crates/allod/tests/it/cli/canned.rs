@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 const WANTED: &str = r#"{"pool":"vlans","key":"blue","owner":"blue","value":null,"version":7,"state":"wanted","created":"2026-01-01T08:00:00.000Z","expires":null,"expired":false,"labels":{},"authority":"inventory","reference":"5d3c1f0a-7be2-8a41-9c6d-000000001c00","reason":"connection refused","attempts":3,"next_attempt":"2026-01-01T08:05:00.000Z","since":"2026-01-01T08:00:00.000Z"}"#;
 
 /// An authority that cannot be reached, without the end of the object.
-const FAILING: &str = r#"{"name":"inventory","generation":2,"kind":"http","url":"http://10.0.0.1","parallel":1,"timeout":10,"queue_max":10000,"alarm_after":300,"state":"failing","pools":1,"wanted":1,"held":12,"refused":0,"stuck":0,"conflicts":1,"releasing":2,"oldest_seconds":7510.5,"last_error":"connection refused""#;
+const FAILING: &str = r#"{"name":"inventory","generation":2,"kind":"http","url":"http://10.0.0.1","parallel":1,"timeout":10,"queue_max":10000,"alarm_after":300,"poll":300,"reconcile":0,"state":"failing","pools":1,"wanted":1,"held":12,"refused":0,"stuck":0,"conflicts":1,"releasing":2,"lookups":0,"drifted":0,"oldest_seconds":7510.5,"last_error":"connection refused""#;
 
 pub struct Canned {
     pub address: String,
@@ -25,6 +25,23 @@ impl Canned {
         });
         Canned { address }
     }
+}
+
+/// A look-up in this state.
+fn look_up(state: &str) -> String {
+    let (value, resolved) = match state {
+        "resolved" | "drifted" => (r#"{"gateway":"10.0.0.1"}"#, r#""2026-01-01T08:00:00.000Z""#),
+        _ => ("null", "null"),
+    };
+    let seen = match state {
+        "drifted" => r#","seen":{"value":"10.0.0.2","at":"2026-01-01T09:00:00.000Z"}"#,
+        "unresolved" => r#","reason":"connection refused""#,
+        _ => "",
+    };
+    let state = if state == "unresolved" { "wanted" } else { state };
+    format!(
+        r#"{{"authority":"inventory","key":"site-fra","state":"{state}","policy":"ask","value":{value},"version":7,"resolved":{resolved}{seen},"attempts":0,"next_attempt":null}}"#
+    )
 }
 
 fn answer(mut stream: TcpStream) -> std::io::Result<()> {
@@ -56,6 +73,13 @@ fn answer(mut stream: TcpStream) -> std::io::Result<()> {
                 r#"{{"results":[{{"release":{{"existed":true,"claim":{claim}}}}}],"dry_run":false}}"#
             );
             ("202", "application/json", body)
+        }
+        "resolved" | "drifted" | "unknown" | "unresolved" => {
+            ("200", "application/json", look_up(about))
+        }
+        "lookups" => {
+            let all = ["resolved", "drifted", "unknown", "unresolved"].map(look_up).join(",");
+            ("200", "application/json", format!(r#"{{"lookups":[{all}],"next":null}}"#))
         }
         "failing" => {
             let list = if first.contains("/claims") {

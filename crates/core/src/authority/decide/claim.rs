@@ -64,7 +64,7 @@ pub(crate) fn claim(
         }
     }
     if let Some(refused) = known {
-        close(draft, &refused);
+        close(draft, &refused)?;
     }
     want(draft, claim, name, authority);
     let claim = draft.state.authorities.claim(name, &op.key).cloned();
@@ -126,20 +126,7 @@ fn want(draft: &mut Draft<'_>, claim: &ParsedClaim<'_>, pool: &Arc<str>, authori
         params: ClaimParams { want: claim.want.clone(), ttl_ms: claim.op.ttl_ms },
         labels: claim.op.labels.clone(),
     };
-    let progress = ExternalProgress {
-        state: ExternalState::Wanted,
-        version: draft.version,
-        since_ms: draft.now_ms,
-        asked: false,
-        withdrawn: false,
-        value: None,
-        handle: None,
-        granted_version: None,
-        code: None,
-        reason: None,
-        attempts: 0,
-        due_ms: Some(draft.now_ms),
-    };
+    let progress = ExternalProgress::new(ExternalState::Wanted, draft.version, draft.now_ms);
     draft.record(ClaimWanted { request, progress });
 }
 
@@ -157,7 +144,7 @@ pub(crate) fn release(draft: &mut Draft<'_>, op: &ReleaseOp) -> Result<Outcome, 
     let Some(known) = known else { return Ok(Outcome::Released { existed: false }) };
     match known.progress.state {
         ExternalState::Refused => {
-            close(draft, &known);
+            close(draft, &known)?;
             return Ok(Outcome::Released { existed: true });
         }
         ExternalState::Stuck => return Err(AuthorityRefusal::NeedsResolution { pool, key }.into()),

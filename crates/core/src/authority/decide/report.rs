@@ -49,7 +49,7 @@ pub(super) fn run(
         Report::Granted(granted) if is_releasing => note_value(draft, &claim, granted),
         Report::Granted(granted) => return settle(draft, &claim, granted),
         // It has nothing to release.
-        Report::Refused { .. } if is_releasing => close(draft, &claim),
+        Report::Refused { .. } if is_releasing => close(draft, &claim)?,
         Report::Refused { code, reason } => {
             let progress = ExternalProgress {
                 state: ExternalState::Refused,
@@ -73,7 +73,7 @@ pub(super) fn run(
         Report::Stuck { reason } => {
             stop(draft, &claim, ExternalState::Stuck, reason.clone(), progress);
         }
-        Report::Gone if is_releasing => close(draft, &claim),
+        Report::Gone if is_releasing => close(draft, &claim)?,
         Report::Gone => {}
     }
     Ok(DONE)
@@ -94,7 +94,7 @@ pub(super) fn resolve(
         return Err(AuthorityRefusal::NothingToResolve { reference, state }.into());
     }
     match resolution {
-        Resolution::Gone => close(draft, &claim),
+        Resolution::Gone => close(draft, &claim)?,
         Resolution::Granted { value } if progress.withdrawn => {
             let value = Some(value.clone());
             ask_again(draft, &claim, ExternalProgress { value, ..progress });
@@ -184,7 +184,7 @@ fn settle(
 }
 
 /// The value as this pool has it; or why the claim cannot have it.
-fn fits(pool: &Pool, want: &Want, text: &str) -> Result<Span, String> {
+pub(in crate::authority) fn fits(pool: &Pool, want: &Want, text: &str) -> Result<Span, String> {
     let granted = |why: String| format!("the authority has granted '{text}': {why}");
     let value = pool.spec.kind.parse(text).map_err(|error| granted(error.to_string()))?;
     if want.value.is_some_and(|wanted| wanted != value) {

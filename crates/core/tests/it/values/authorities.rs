@@ -17,6 +17,8 @@ use allod_core::command::{Command, Expect};
 use allod_core::state::State;
 use allod_core::view;
 
+use crate::values::lookups;
+use crate::values::reconciliations;
 use crate::values::script::{Words, duration, expect, number, text};
 
 pub fn command(state: &State, now_ms: u64, words: &Words<'_>) -> Option<Command> {
@@ -44,7 +46,12 @@ pub fn command(state: &State, now_ms: u64, words: &Words<'_>) -> Option<Command>
                 other => panic!("'{other}' is no resolution"),
             },
         },
-        _ => return None,
+        _ => {
+            let look_up = lookups::command(state, now_ms, words).map(AuthorityCommand::LookUp);
+            let reconcile =
+                || reconciliations::command(state, words).map(AuthorityCommand::Reconcile);
+            look_up.or_else(reconcile)?
+        }
     }))
 }
 
@@ -150,7 +157,7 @@ pub fn show(state: &State, now_ms: u64, words: &Words<'_>) -> String {
 }
 
 /// How long `earlier` is before `later`.
-fn before(later: u64, earlier: u64) -> String {
+pub fn before(later: u64, earlier: u64) -> String {
     let ms = i128::from(later) - i128::from(earlier);
     if ms % 1000 == 0 { format!("{}s", ms / 1000) } else { format!("{ms}ms") }
 }

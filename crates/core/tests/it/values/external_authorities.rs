@@ -20,10 +20,15 @@ fn rank(refusal: &AuthorityRefusal) -> usize {
         AuthorityRefusal::NeedsResolution { .. } => 6,
         AuthorityRefusal::ReferenceUnknown { .. } => 7,
         AuthorityRefusal::NothingToResolve { .. } => 8,
+        AuthorityRefusal::LookUpUnknown { .. } => 9,
+        AuthorityRefusal::LookUpVersionDiffers { .. } => 10,
+        AuthorityRefusal::NothingToAccept { .. } => 11,
+        AuthorityRefusal::NotReconciling { .. } => 12,
+        AuthorityRefusal::FindingUnknown { .. } => 13,
     }
 }
 
-const RANKS: usize = 9;
+const RANKS: usize = 14;
 
 #[test]
 fn every_refusal_has_a_case() {
@@ -34,7 +39,7 @@ fn every_refusal_has_a_case() {
         claim p k
         pool q id32 1-9 authority=b -> no authority_unknown: there is no authority 'b'
         authority a queue=1 expect=7 -> no authority_generation_differs: authority 'a' is at generation 1
-        rmauthority a -> no authority_in_use: authority 'a' has 1 pools and 1 claims; release the claims and change the pools first
+        rmauthority a -> no authority_in_use: authority 'a' has 1 pools, 1 claims and 0 look-ups; release the claims, change the pools and delete the look-ups first
         delete p -> no pool_in_use: pool 'p' has 1 claims at its authority; release them first
         claim p l -> no authority_busy: 1 claims wait for authority 'a' (queue_max); retry later
         release p k
@@ -44,6 +49,12 @@ fn every_refusal_has_a_case() {
         report 00000000-0000-0000-0000-000000000001 - gone -> no reference_unknown: no claim has the reference 00000000-0000-0000-0000-000000000001
         claim p m
         resolve p m granted 5 -> no nothing_to_resolve: the claim with reference REFERENCE is wanted, which needs no resolution
+        refresh a x -> no lookup_unknown: there is no look-up of 'x' at authority 'a'
+        look_up a x ask
+        look_up a x pin expect=1 -> no lookup_version_differs: the look-up of 'x' at authority 'a' is at version 7
+        accept a x -> no nothing_to_accept: the look-up of 'x' at authority 'a' has not drifted
+        found a number=1 -> no not_reconciling: reconciliation 1 of authority 'a' is not wanted
+        settle a x forget -> no finding_unknown: the last reconciliation of authority 'a' has nothing to settle for reference x
         ",
     );
     let refusals = world.refusals.iter().map(|refusal| match refusal {
@@ -113,7 +124,7 @@ fn pool_with_claims_at_its_authority_keeps_it() {
         release p k
         delete p -> no pool_in_use: pool 'p' has 1 claims held and 0 in quarantine
         report p k gone
-        rmauthority b -> no authority_in_use: authority 'b' has 1 pools and 0 claims; release the claims and change the pools first
+        rmauthority b -> no authority_in_use: authority 'b' has 1 pools, 0 claims and 0 look-ups; release the claims, change the pools and delete the look-ups first
         pool p id32 1-20 -> generation 4
         rmauthority b -> deleted true
         # A pool with claims of its own gets no authority.

@@ -183,7 +183,7 @@ fn authority_answers_requests() {
         ask p c id=24 -> ! IdUnavailable(24)
         ask p d id=31 -> ! IdUnavailable(31)
         asks p c -> none
-        # An authority whose answer is not known is asked by nobody: an operator must resolve it.
+        # If the outcome at the authority is unknown, it is not asked again: an operator must resolve it.
         ask p e -> wanted
         stuck p e
         answers p -> a=24 b=! exhausted: none left c=! IdUnavailable(24) d=! IdUnavailable(31) e=wanted

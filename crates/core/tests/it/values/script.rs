@@ -17,6 +17,8 @@ use crate::values::answer;
 use crate::values::authorities;
 use crate::values::blocks;
 use crate::values::capacity;
+use crate::values::lookups;
+use crate::values::reconciliations;
 use crate::values::requests;
 use crate::values::world::World;
 
@@ -96,6 +98,10 @@ fn step(world: &mut World, request: &str, open: &mut Option<Vec<Op>>) -> String 
             let answer = answer::of(world, &requests::command(&world.state, &words).expect("one"));
             return requests::found(&world.state, &words, answer);
         }
+        "lookup" | "lookups" | "lookups_due" => {
+            return lookups::show(&world.state, world.now_ms, &words);
+        }
+        "findings" => return reconciliations::show(&world.state, words.plain(0)),
         "external" | "at_authority" | "ready" | "next_due" => {
             return authorities::show(&world.state, world.now_ms, &words);
         }
@@ -332,6 +338,10 @@ fn set_limit(world: &mut World, words: &Words<'_>) {
             "outbox_max" => &mut limits.outbox_max,
             "authorities_max" => &mut limits.authorities_max,
             "authority_bytes_max" => &mut limits.authority_bytes_max,
+            "lookups_max" => &mut limits.lookups_max,
+            "lookup_bytes_max" => &mut limits.lookup_bytes_max,
+            "lookups_bytes_max" => &mut limits.lookups_bytes_max,
+            "reconcile_findings_max" => &mut limits.reconcile_findings_max,
             "refused_claim_ms" => &mut limits.refused_claim_ms,
             other => panic!("'{other}' is no limit"),
         };

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use allod_core::authority::command::{AuthorityCommand, GrantedValue, Report};
 use allod_core::authority::refusal::AuthorityRefusal;
-use allod_core::authority::{AuthoritySpec, ExternalClaim, ExternalState, RefusalCode};
+use allod_core::authority::{Authority, ExternalClaim, ExternalState, RefusalCode};
 use allod_core::capacity::Uuid;
 use allod_core::command::Command;
 use allod_core::receipt::Outcome;
@@ -16,6 +16,7 @@ use allod_engine::{CommandReply, EngineError, Handle};
 use serde_json::{Map, Value};
 use tracing::{debug, info, warn};
 
+use super::lane::Slot;
 use super::metrics::{AuthorityMetrics, Operation};
 use super::remote::Remote;
 use crate::authority::connector::{self, Ask, AuthorityAnswer, Grant, Known, Wish};
@@ -26,7 +27,7 @@ use crate::authority::decision::{
 use crate::limits::ReactorLimits;
 
 /// The delay before a report that could not be stored is submitted again.
-const RESUBMIT_AFTER: Duration = Duration::from_millis(500);
+pub(super) const RESUBMIT_AFTER: Duration = Duration::from_millis(500);
 /// How often a grant for a claim that has ended meanwhile is released. Reconciliation finds those that remain.
 const ORPHAN_ATTEMPTS_MAX: u32 = 5;
 
@@ -34,7 +35,7 @@ const ORPHAN_ATTEMPTS_MAX: u32 = 5;
 pub(super) struct AttemptContext {
     pub handle: Handle,
     pub remote: Arc<Remote>,
-    pub spec: AuthoritySpec,
+    pub authority: Arc<Authority>,
     pub limits: ReactorLimits,
     pub metrics: Arc<AuthorityMetrics>,
 }
@@ -59,6 +60,7 @@ pub(super) struct Attempt {
     version: u64,
     end: AttemptEnd,
     answer: LastAnswer,
+    slot: Option<Slot>,
 }
 
 /// The details of the last answer.
@@ -93,10 +95,12 @@ impl Attempt {
         claim: Arc<ExternalClaim>,
         kind: Kind,
         earlier: Earlier,
+        slot: Slot,
     ) -> Attempt {
         let situation = situation(&claim, &context.remote, earlier);
         let (version, end) = (claim.progress.version, AttemptEnd::default());
-        Attempt { context, claim, kind, situation, version, end, answer: LastAnswer::default() }
+        let answer = LastAnswer::default();
+        Attempt { context, claim, kind, situation, version, end, answer, slot: Some(slot) }
     }
 
     pub async fn make(mut self) -> AttemptEnd {
@@ -199,7 +203,11 @@ impl Attempt {
             }
         };
         self.end.has_answered |= self.end.trouble.is_none();
-        self.answer = answer;
+        let earlier = std::mem::replace(&mut self.answer, answer);
+        if self.answer.message.is_empty() {
+            // A search that finds nothing says nothing about the failure before it.
+            self.answer.message = earlier.message;
+        }
         outcome
     }
 
@@ -209,12 +217,14 @@ impl Attempt {
         let reason: Arc<str> = self.answer.message.as_str().into();
         match conclusion {
             Conclusion::Granted => {
+                self.slot = None;
                 let grant = self.answer.grant.take();
                 if let Some(grant) = grant {
                     self.granted(&grant).await;
                 }
             }
             Conclusion::Refused => {
+                self.slot = None;
                 let code = self.answer.code.unwrap_or(RefusalCode::Differs);
                 debug!(%reference, %pool, %key, %reason, "the authority has refused a claim");
                 self.report_always(reference, Report::Refused { code, reason }).await;
@@ -234,6 +244,7 @@ impl Attempt {
                 self.report(Report::Stuck { reason }).await;
             }
             Conclusion::Gone => {
+                self.slot = None;
                 self.report(Report::Gone).await;
             }
         }
@@ -338,7 +349,7 @@ impl Attempt {
         // A claim that the authority works on has not failed.
         let is_working = self.answer.after.is_some() && self.end.trouble.is_none();
         let own_ms = if is_working { 0 } else { self.delay_ms(self.claim.progress.attempts) };
-        let settled_ms = if settle { self.context.spec.timeout_ms } else { 0 };
+        let settled_ms = if settle { self.context.authority.spec.timeout_ms } else { 0 };
         let delay_ms = own_ms.max(said_ms).max(settled_ms);
         self.context.handle.status().now_ms.saturating_add(delay_ms)
     }
@@ -407,7 +418,9 @@ fn unsupported(operation: Operation) -> &'static str {
     match operation {
         Operation::Grant => "the authority grants no values",
         Operation::Release => "the authority cannot release values",
-        Operation::Find | Operation::Abilities => "the authority cannot search for a grant",
+        Operation::Find | Operation::Abilities | Operation::LookUp | Operation::List => {
+            "the authority cannot search for a grant"
+        }
     }
 }
 

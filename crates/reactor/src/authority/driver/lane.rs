@@ -3,10 +3,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use allod_core::authority::{Authority, ExternalClaim, ExternalState};
 use allod_core::capacity::Uuid;
+
+use tokio::sync::Notify;
 
 use super::metrics::AuthorityMetrics;
 use super::remote::Remote;
@@ -14,6 +17,9 @@ use crate::authority::decision::{Earlier, retry_after_ms};
 
 /// The delay after the first request in a row that had no definite answer.
 const PAUSE_FIRST_MS: u64 = 50;
+
+/// The most attempts of one authority whose answer is being stored.
+const REPORTS_MAX: usize = 256;
 
 /// When this server began to work, and where the journal ended then.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +30,39 @@ pub(super) struct Started {
     pub is_shared: bool,
 }
 
+/// The requests to one authority that are in progress.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    count: AtomicUsize,
+    /// There is more to do than may be in progress.
+    is_saturated: AtomicBool,
+}
+
+/// The right to send requests. It ends when the authority has answered, before the answer is stored.
+#[derive(Debug)]
+pub(super) struct Slot {
+    of: Arc<InFlight>,
+    freed: Arc<Notify>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.of.count.fetch_sub(1, Ordering::SeqCst);
+        if self.of.is_saturated.load(Ordering::SeqCst) {
+            self.freed.notify_one();
+        }
+    }
+}
+
+/// What an attempt is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Subject {
+    Claim(Uuid),
+    LookUp(Arc<str>),
+    /// With its number.
+    Reconciliation(u64),
+}
+
 pub(super) struct Lane {
     pub authority: Arc<Authority>,
     pub metrics: Arc<AuthorityMetrics>,
@@ -32,8 +71,11 @@ pub(super) struct Lane {
     /// The connector must be checked before the next request.
     pub is_doubtful: bool,
     pub is_preparing: bool,
-    /// Claims with an attempt in progress.
-    pub busy: HashSet<Uuid>,
+    /// What has an attempt in progress.
+    pub busy: HashSet<Subject>,
+    in_flight: Arc<InFlight>,
+    /// The last free request was used for a look-up.
+    pub looked_up_last: bool,
     pause: Option<Pause>,
     /// When a request for a grant ended with an unknown outcome, or was first seen that another process has sent.
     unsettled: HashMap<Uuid, Instant>,
@@ -55,6 +97,8 @@ impl Lane {
             is_doubtful: true,
             is_preparing: false,
             busy: HashSet::new(),
+            in_flight: Arc::default(),
+            looked_up_last: false,
             pause: None,
             unsettled: HashMap::new(),
         }
@@ -78,7 +122,24 @@ impl Lane {
             (Some(_), _) | (None, None) => 1,
             (None, Some(remote)) => remote.parallel(&self.authority.spec),
         };
-        parallel.saturating_sub(self.busy.len())
+        let unused = parallel.saturating_sub(self.in_flight.count.load(Ordering::SeqCst));
+        // Answers that are not stored yet must not accumulate while the journal is slow.
+        unused.min((parallel + REPORTS_MAX).saturating_sub(self.busy.len()))
+    }
+
+    /// Whether the end of a request must lead to a scan.
+    pub fn is_saturated(&self) -> bool {
+        self.in_flight.is_saturated.load(Ordering::SeqCst)
+    }
+
+    pub fn set_saturated(&self, is_saturated: bool) {
+        self.in_flight.is_saturated.store(is_saturated, Ordering::SeqCst);
+    }
+
+    /// Takes one of the free requests.
+    pub fn slot(&self, freed: &Arc<Notify>) -> Slot {
+        self.in_flight.count.fetch_add(1, Ordering::SeqCst);
+        Slot { of: self.in_flight.clone(), freed: freed.clone() }
     }
 
     /// When the pause ends.
@@ -111,8 +172,10 @@ impl Lane {
     }
 
     /// A request for a grant may still arrive.
-    pub fn note_unsettled(&mut self, reference: Uuid, now: Instant) {
-        self.unsettled.insert(reference, now);
+    pub fn note_unsettled(&mut self, subject: &Subject, now: Instant) {
+        if let Subject::Claim(reference) = subject {
+            self.unsettled.insert(*reference, now);
+        }
     }
 
     /// What is known about requests for this claim that were sent before, and when the last of them can no longer arrive.

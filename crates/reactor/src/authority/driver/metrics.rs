@@ -18,10 +18,12 @@ pub(super) enum Operation {
     Find,
     Grant,
     Release,
+    LookUp,
+    List,
 }
 
 impl Operation {
-    const COUNT: usize = 4;
+    const COUNT: usize = 6;
 
     fn name(self) -> &'static str {
         match self {
@@ -29,6 +31,8 @@ impl Operation {
             Operation::Find => "find",
             Operation::Grant => "grant",
             Operation::Release => "release",
+            Operation::LookUp => "lookup",
+            Operation::List => "list",
         }
     }
 }

@@ -62,7 +62,7 @@ pub(super) async fn prepare(
     before: Option<Arc<Remote>>,
     again: bool,
 ) -> Result<Arc<Remote>, NotReady> {
-    let Authority { generation, spec } = authority;
+    let Authority { generation, spec, .. } = authority;
     let secret = spec.secret.as_ref().map(|name| settings.secrets.read(name)).transpose();
     let secret = secret.map_err(NotReady::new)?;
     let same = before.filter(|same| (same.generation, &same.secret) == (*generation, &secret));
@@ -141,8 +141,8 @@ fn statements(sql: &SqlStatements) -> Statements {
 
 impl Remote {
     fn is_recent(&self) -> bool {
-        let is_told = matches!(*self.connector, Connector::Http(_));
-        !is_told || self.read_at.elapsed() < ABILITIES_AGE_MAX
+        let can_change = matches!(*self.connector, Connector::Http(_));
+        !can_change || self.read_at.elapsed() < ABILITIES_AGE_MAX
     }
 
     pub fn is_for(&self, authority: &Authority) -> bool {

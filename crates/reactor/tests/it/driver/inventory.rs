@@ -18,6 +18,8 @@ pub enum Fault {
     CutAfter,
     /// It is done, and the answer is an error.
     DoneButError,
+    /// Nothing goes wrong.
+    None,
     /// The connection ends at once, and the request is carried out after this time.
     Late(Duration),
     /// Nothing is done, and there is no answer.
@@ -54,6 +56,8 @@ struct Contents {
     most_in_progress: usize,
     connections: usize,
     shares_values: bool,
+    /// Values and versions by name, for look-ups.
+    facts: BTreeMap<String, (Value, String)>,
 }
 
 #[derive(Clone)]
@@ -80,6 +84,7 @@ impl Inventory {
             most_in_progress: 0,
             connections: 0,
             shares_values: false,
+            facts: BTreeMap::new(),
         };
         let contents = Arc::new(Mutex::new(contents));
         let inventory = Inventory { url, contents, _tasks: Arc::default() };
@@ -120,9 +125,20 @@ impl Inventory {
         self.contents().granted.len()
     }
 
+    /// Replaces what the inventory knows about a reference.
+    pub fn change(&self, reference: &str, value: Option<u64>) {
+        let mut contents = self.contents();
+        contents.grants.retain(|(known, _)| known != reference);
+        contents.grants.extend(value.map(|value| (reference.to_owned(), value)));
+    }
+
     /// Takes a value for another user of the inventory.
     pub fn take(&self, reference: &str, value: u64) {
         self.contents().grants.push((reference.to_owned(), value));
+    }
+
+    pub fn know(&self, name: &str, value: Value, version: &str) {
+        self.contents().facts.insert(name.to_owned(), (value, version.to_owned()));
     }
 
     /// From now on, a value may have several holders.
@@ -164,7 +180,9 @@ async fn serve(stream: TcpStream, contents: Arc<Mutex<Contents>>) {
             next.or_else(|| contents.always.clone())
         };
         let answer = match fault {
-            None => Some(contents.lock().unwrap().answer(&method, &path, &body)),
+            None | Some(Fault::None) => {
+                Some(contents.lock().unwrap().answer(&method, &path, &body))
+            }
             Some(Fault::CutBefore) => None,
             Some(Fault::CutAfter) => {
                 contents.lock().unwrap().answer(&method, &path, &body);
@@ -230,6 +248,25 @@ async fn receive(stream: &mut BufReader<TcpStream>) -> Option<(String, String, S
 impl Contents {
     fn answer(&mut self, method: &str, path: &str, body: &str) -> (u16, &'static str, String) {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        if path == "/grants" {
+            // Pages of two.
+            let after = query.strip_prefix("after=").unwrap_or_default();
+            let mut grants: Vec<_> = self.grants.iter().filter(|(it, _)| **it > *after).collect();
+            grants.sort();
+            grants.truncate(2);
+            let next = grants.get(1).map(|(reference, _)| reference);
+            let listed = |(reference, value): &&(String, u64)| json!({"ref": reference, "value": value, "handle": null, "version": null});
+            let listed: Vec<Value> = grants.iter().map(listed).collect();
+            return (200, "", json!({"grants": listed, "next": next}).to_string());
+        }
+        if let Some(name) = path.strip_prefix("/lookup/") {
+            return match self.facts.get(name) {
+                Some((value, version)) => {
+                    (200, "", json!({"value": value, "version": version}).to_string())
+                }
+                None => (404, "", String::new()),
+            };
+        }
         let Some(reference) = path.strip_prefix("/grants/") else {
             let Promises { find, idempotent, parallel } = self.promises;
             let abilities = json!({"find": find, "list": false, "idempotent": idempotent, "parallel": parallel});
