@@ -38,6 +38,7 @@ mod quarantine;
 mod random;
 mod random_blocks;
 mod random_holdings;
+mod random_outside;
 mod random_requests;
 mod refusals;
 mod request_addresses;
