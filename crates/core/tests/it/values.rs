@@ -41,6 +41,7 @@ mod random;
 mod random_blocks;
 mod random_external;
 mod random_holdings;
+mod random_outside;
 mod random_requests;
 mod refusals;
 mod request_addresses;

@@ -67,7 +67,7 @@ impl IdManager {
         };
         let nodes = self.nodes.clone();
         let output = Box::new(move |receipt: &Receipt| output(&nodes, operation, receipt));
-        Ok(CallPlan::Command(Command::Blocks(command), output))
+        Ok(CallPlan::Command(Box::new(Command::Blocks(command)), output))
     }
 
     fn allocate_command(&self, pool: Arc<str>, key: Arc<str>, want: WantIds) -> BlocksCommand {

@@ -97,7 +97,7 @@ impl Restconf {
                 self.read_snapshot(|snapshot| Ok((model.call(snapshot, call)?, snapshot.at)))?;
             let (command, output) = match called {
                 CallPlan::Answer(output) => return Ok(CallResult { output, at }),
-                CallPlan::Command(command, output) => (command, output),
+                CallPlan::Command(command, output) => (*command, output),
             };
             ensure_allowed(identity, &command)?;
             let reply = self.handle.submit(command).await.map_err(|why| errors::failure(&why))?;

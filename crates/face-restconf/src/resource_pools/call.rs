@@ -48,7 +48,7 @@ impl ResourcePools {
             self.find_ip(state, &nodes.find_ip, input)
         } else if operation == self.alarms.purge {
             let purge = self.alarms.purged(state, target)?;
-            Ok(CallPlan::Command(purge, Box::new(|_| Vec::new())))
+            Ok(CallPlan::Command(Box::new(purge), Box::new(|_| Vec::new())))
         } else {
             self.tool(state, operation, input).map(CallPlan::Answer)
         }
@@ -252,7 +252,7 @@ impl ResourcePools {
             true => RequestsCommand::Allocate(find),
             false => RequestsCommand::Find(find),
         };
-        Ok(CallPlan::Command(Command::Requests(command), then))
+        Ok(CallPlan::Command(Box::new(Command::Requests(command)), then))
     }
 }
 

@@ -224,7 +224,7 @@ impl YangModel for Toy {
                 };
                 vec![DataNode::leaf(leaf, claims[0].claim.values.first().first as u64)]
             };
-            return Ok(CallPlan::Command(command, Box::new(output)));
+            return Ok(CallPlan::Command(Box::new(command), Box::new(output)));
         }
         let shop = self.load(snapshot).0;
         let shelf = shop.as_ref().and_then(|shop| edit::find(&self.schema, shop, 0, target));
