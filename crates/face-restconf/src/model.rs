@@ -196,7 +196,6 @@ pub trait YangModel: Send + Sync {
 }
 
 /// How to answer a call.
-#[expect(clippy::large_enum_variant, reason = "there is one plan for each request")]
 pub enum CallPlan {
     Command(Box<Command>, OutputFn),
     /// Nothing to write: the output is already known.

@@ -2,6 +2,7 @@
 //! the transcripts, and the golden bytes of records, checkpoints and segments.
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -86,6 +87,11 @@ fn journals(root: &Path) -> Result<Vec<Vec<Vec<u8>>>> {
     Ok(journals)
 }
 
+/// The kinds of the chunks that only checkpoints have.
+const CHECKPOINT_PARTS: RangeInclusive<u8> = 64..=69;
+/// Kinds of events that a checkpoint contains too.
+const CHECKPOINT_EVENTS: [u8; 11] = [22, 38, 40, 48, 50, 52, 53, 61, 56, 58, 62];
+
 /// The golden bytes of the stored forms, with their kinds.
 fn golden_chunks(root: &Path) -> Result<Vec<(u8, Vec<u8>)>> {
     let mut found = Vec::new();
@@ -108,7 +114,7 @@ fn records(root: &Path) -> Result<Vec<Vec<u8>>> {
     for (kind, bytes) in golden_chunks(root)? {
         match kind {
             // Events, which are inside of an entry: its time and its cause come first.
-            16..64 => {
+            kind if kind >= 16 && !CHECKPOINT_PARTS.contains(&kind) => {
                 let mut seed = vec![ENTRY, 1];
                 put_varint(&mut seed, bytes.len() + 2);
                 seed.extend([1, 0]);
@@ -125,10 +131,10 @@ fn records(root: &Path) -> Result<Vec<Vec<u8>>> {
 /// Checkpoints without their ends, which the target adds.
 fn checkpoints(root: &Path) -> Result<Vec<Vec<u8>>> {
     let golden = golden_chunks(root)?;
-    let whole = golden.iter().filter(|(kind, _)| *kind >= 64);
+    let whole = golden.iter().filter(|(kind, _)| CHECKPOINT_PARTS.contains(kind));
     let mut seeds: Vec<Vec<u8>> = whole.map(|(_, bytes)| without_end(bytes).to_vec()).collect();
     // Events that a checkpoint contains.
-    let events = golden.iter().filter(|(kind, _)| [22, 38, 40, 48, 50, 52, 53].contains(kind));
+    let events = golden.iter().filter(|(kind, _)| CHECKPOINT_EVENTS.contains(kind));
     let events: Vec<&[u8]> = events.map(|(_, bytes)| bytes.as_slice()).collect();
     if let Some(longest) = seeds.iter().max_by_key(|seed| seed.len()) {
         seeds.push([longest.as_slice(), &events.concat()].concat());

@@ -9,8 +9,7 @@ use allod_core::authority::{
 use allod_core::capacity::Uuid;
 use allod_core::command::Op;
 use allod_core::receipt::Outcome;
-use allod_core::state::State;
-use allod_core::view;
+use allod_core::view::{self, State};
 use allod_edge::{Call, Problem, Reply};
 use allod_engine::CommitPoint;
 use http::StatusCode;
