@@ -49,6 +49,8 @@ pub(super) struct AttemptEnd {
     pub has_answered: bool,
     /// A request for a grant may still arrive at the authority.
     pub is_unsettled: bool,
+    /// Ends when the driver has processed this, so that no other request is sent before a pause begins.
+    _slot: Option<Slot>,
 }
 
 pub(super) struct Attempt {
@@ -112,7 +114,7 @@ impl Attempt {
                     let reply = self.report(Report::Asked).await;
                     let Some(Ok(_)) = reply.as_ref().map(|reply| &reply.answer) else {
                         // Another server asks, or the claim was withdrawn.
-                        return self.end;
+                        return self.ended();
                     };
                     self.version = reply.map_or(self.version, |reply| reply.at.position);
                     self.situation.asked = true;
@@ -124,10 +126,14 @@ impl Attempt {
                 }
                 NextStep::Report(conclusion) => {
                     self.conclude(conclusion).await;
-                    return self.end;
+                    return self.ended();
                 }
             }
         }
+    }
+
+    fn ended(self) -> AttemptEnd {
+        AttemptEnd { _slot: self.slot, ..self.end }
     }
 
     async fn call(&mut self, call: Call) -> CallOutcome {
