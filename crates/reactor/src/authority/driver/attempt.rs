@@ -50,7 +50,7 @@ pub(super) struct AttemptEnd {
     /// A request for a grant may still arrive at the authority.
     pub is_unsettled: bool,
     /// Ends when the driver has processed this, so that no other request is sent before a pause begins.
-    _slot: Option<Slot>,
+    pub _slot: Option<Slot>,
 }
 
 pub(super) struct Attempt {
